@@ -37,8 +37,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestScannerAgrees checks the scanner against the standard library on what is
-// JSON and what is not.
+// TestScannerAgrees compares the scanner with the standard library on valid and invalid JSON.
 func TestScannerAgrees(t *testing.T) {
 	t.Parallel()
 	alphabet := rapid.SliceOf(rapid.SampledFrom([]string{"{", "}", "[", "]", ",", ":", `"a"`, `"\u00e9"`, `"`, "1", "-1.5e3", "0", "true", "null", " ", "\\"}))
@@ -84,8 +83,9 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// TestCheckedAgrees compares both ways over the same text: what was checked is visited
-// alike, and what stands for itself in a string ends at the same byte wherever it lies.
+// TestCheckedAgrees compares CheckedMembers and CheckedElements with their checking variants:
+// after Value accepted a text, both visit the same. The unescaped part of a string ends at the
+// same byte at any alignment.
 func TestCheckedAgrees(t *testing.T) {
 	t.Parallel()
 	piece := rapid.SampledFrom([]string{`a`, `é`, `\"`, `\\`, `\\\"`, `\u00e9`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, "\x1f", "\x80", `01234567`})

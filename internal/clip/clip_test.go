@@ -10,7 +10,7 @@ import (
 	"ac/internal/clip"
 )
 
-// TestCutsOnCharacters: a piece is as long as it may be without a half of a character.
+// TestCutsOnCharacters checks that a piece is as long as possible without splitting a character.
 func TestCutsOnCharacters(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

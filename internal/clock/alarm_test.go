@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestAlarmAfterSuspension: an alarm that was due while the machine was suspended rings
-// soon after it woke, one that was not does not, and none rings twice.
+// TestAlarmAfterSuspension checks that an alarm that was due while the machine was suspended
+// rings soon after it wakes. An alarm that is not due stays silent, and none rings twice.
 func TestAlarmAfterSuspension(t *testing.T) {
 	t.Parallel()
 	var suspended atomic.Int64
@@ -36,7 +36,7 @@ func TestAlarmAfterSuspension(t *testing.T) {
 	other.Stop()
 }
 
-// TestAlarmRings: without a suspension an alarm rings at its time.
+// TestAlarmRings checks that without a suspension an alarm rings on time.
 func TestAlarmRings(t *testing.T) {
 	t.Parallel()
 	start, rang := time.Now(), make(chan time.Duration, 1)

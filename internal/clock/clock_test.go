@@ -55,8 +55,8 @@ func TestStampsAreRead(t *testing.T) {
 	})
 }
 
-// TestStampsAreReadAlike compares the two ways to read a timestamp, of texts that
-// are nearly one.
+// TestStampsAreReadAlike compares the fast parser with the general one, on texts that are almost
+// timestamps.
 func TestStampsAreReadAlike(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,7 +93,7 @@ func TestMonotonicNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestTimers: a clock with timers of its own uses them, also one that is made of it.
+// TestTimers checks that a clock with its own timers uses them, as does a clock derived from it.
 func TestTimers(t *testing.T) {
 	t.Parallel()
 	var waits []time.Duration

@@ -8,7 +8,7 @@ import (
 	"ac/internal/clock"
 )
 
-// TestShifted: only what is a time of the members that are named is moved.
+// TestShifted checks that only timestamps in the named members are shifted.
 func TestShifted(t *testing.T) {
 	t.Parallel()
 	const hour = int64(time.Hour / time.Millisecond)

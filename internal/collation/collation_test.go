@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOrder pins the order of names that every list follows: blanks, then
-// punctuation, digits, letters; accents and case only break ties.
+// TestOrder checks the order that every list uses: blanks, punctuation, digits, letters. Accents
+// and case only break ties.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	want := []string{
@@ -25,7 +25,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestEqualNames pins that equal names are ordered by id.
+// TestEqualNames checks that equal names are ordered by id.
 func TestEqualNames(t *testing.T) {
 	t.Parallel()
 	type row struct{ name, id string }

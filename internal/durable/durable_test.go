@@ -62,8 +62,8 @@ func TestTempName(t *testing.T) {
 	}
 }
 
-// TestOldDocumentStands pins that a write that fails leaves the old document
-// and nothing else.
+// TestOldDocumentStands checks that a failed write keeps the old document and leaves nothing
+// else.
 func TestOldDocumentStands(t *testing.T) {
 	t.Parallel()
 	r := root(t)
@@ -92,8 +92,8 @@ func TestReadFileLimit(t *testing.T) {
 	}
 }
 
-// TestNoWayOut pins that no name and no symlink at any level leads out of the
-// root, for reading and for writing.
+// TestNoWayOut checks that no name and no symlink at any level leads out of the root, for reading
+// or writing.
 func TestNoWayOut(t *testing.T) {
 	t.Parallel()
 	r := root(t)
@@ -138,8 +138,7 @@ func TestNoWayOut(t *testing.T) {
 	}
 }
 
-// TestLinksInside pins that symlinks that stay inside are followed, and that a
-// document is written over a link rather than through it.
+// TestLinksInside checks that a symlink that stays inside the root is followed.
 func TestLinksInside(t *testing.T) {
 	t.Parallel()
 	r := root(t)
@@ -169,8 +168,8 @@ func TestMkdirAll(t *testing.T) {
 	}
 }
 
-// TestTick shows that files are trusted as soon as the clock of their file system tells
-// two writes apart, and those of another device as late as any.
+// TestTick checks that a file becomes cacheable once the timestamps of its file system would show
+// another write. An unknown device counts as coarse.
 func TestTick(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -199,7 +198,7 @@ func TestTick(t *testing.T) {
 	if v.Cacheable(r, last.Add(Coarse)) || !v.Cacheable(r, last.Add(Coarse+1)) {
 		t.Error("a device that nothing is known of")
 	}
-	// Whatever the file system says, two writes that are that far apart differ.
+	// Two writes that far apart have different times, whatever the file system reports.
 	for range 5 {
 		before := v
 		time.Sleep(tick)
@@ -215,7 +214,7 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// TestExchangeFails pins the error of an exchange that the system refuses.
+// TestExchangeFails checks the error of an exchange that the system refuses.
 func TestExchangeFails(t *testing.T) {
 	t.Parallel()
 	err := root(t).Exchange("a", "b")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestIrregular pins that only regular files are opened, and that nothing hangs
-// on a FIFO that nobody writes to.
+// TestIrregular checks that only regular files can be opened, and that opening a FIFO without a
+// writer does not block.
 func TestIrregular(t *testing.T) {
 	t.Parallel()
 	r := root(t)
@@ -32,7 +32,7 @@ func TestIrregular(t *testing.T) {
 	}
 }
 
-// TestVersion pins that a replaced file has another version, however alike.
+// TestVersion checks that a replaced file has a new version, even with the same content.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	r := root(t)

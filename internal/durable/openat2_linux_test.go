@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pair is one directory reached both ways: as the kernel walks, and name by
-// name.
+// pair is one directory opened twice: one root resolves names with openat2, the other with
+// os.Root.
 type pair struct{ openat2, slow *Root }
 
 func openPair(tb interface {
@@ -40,7 +40,7 @@ func openPair(tb interface {
 	return pair{openat2, slow}
 }
 
-// hasKernelWalk reports whether this kernel answers at all.
+// hasKernelWalk reports whether this kernel supports openat2.
 func hasKernelWalk(dir string) bool {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -54,7 +54,7 @@ func hasKernelWalk(dir string) bool {
 	return err == nil
 }
 
-// kindOf is what callers tell failures apart by.
+// kindOf returns the kind of an error, as callers distinguish it.
 func kindOf(err error) string {
 	for _, known := range []error{fs.ErrNotExist, fs.ErrExist, ErrIrregular, syscall.ENOTDIR, syscall.ELOOP, syscall.EISDIR, syscall.ENOTEMPTY, syscall.EINVAL} {
 		if errors.Is(err, known) {
@@ -70,7 +70,7 @@ func kindOf(err error) string {
 	return ""
 }
 
-// answers is everything that is known of a name, but the time of reading it.
+// answers returns what every read operation reports about a name.
 func answers(r *Root, name string) []string {
 	var told []string
 	say := func(op string, what any, err error) {
@@ -115,8 +115,8 @@ func answers(r *Root, name string) []string {
 	return told
 }
 
-// TestKernelWalk pins that the quick way and os.Root give the same answers in
-// trees of links of every kind, and that neither leaves its root.
+// TestKernelWalk checks that openat2 and os.Root give the same answers in trees with links of
+// every kind, and that neither leaves its root.
 func TestKernelWalk(t *testing.T) {
 	t.Parallel()
 	above := t.TempDir()
@@ -124,11 +124,11 @@ func TestKernelWalk(t *testing.T) {
 		t.Skip("SKIPPED: this kernel has no openat2")
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp(above, "") //nolint:usetesting // one for each example
+		dir, err := os.MkdirTemp(above, "") //nolint:usetesting // one per example
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the end of the test removes what is left
+		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // best effort: the test's cleanup removes the rest
 		root := filepath.Join(dir, "root")
 		parts := []string{"a", "b", "c", "d"}
 		name := rapid.Custom(func(t *rapid.T) string {
@@ -146,8 +146,8 @@ func TestKernelWalk(t *testing.T) {
 		must(os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600))
 		for range rapid.IntRange(1, 8).Draw(t, "entries") {
 			at := filepath.Join(root, name.Draw(t, "name"))
-			// What lies on the way may be a file: then this entry is none. No link
-			// is followed here, so that nothing is made outside.
+			// If an ancestor is a file, skip this entry. Skip it too if its path has a link that
+			// leads outside, so that nothing is created there.
 			if found, err := filepath.EvalSymlinks(filepath.Dir(at)); err != nil || !strings.HasPrefix(found, root) {
 				if strings.Contains(linksOn(root, at), "link") || os.MkdirAll(filepath.Dir(at), 0o755) != nil {
 					continue
@@ -181,13 +181,12 @@ func TestKernelWalk(t *testing.T) {
 	})
 }
 
-// alike compares two answers. os.Root follows fewer links than the kernel before it
-// gives up.
+// alike compares two answers. os.Root follows fewer links than the kernel before it fails.
 func alike(openat2, slow string) bool {
 	return openat2 == slow || strings.HasSuffix(slow, unix.ELOOP.Error())
 }
 
-// linksOn tells whether a name goes through a link.
+// linksOn returns "link" if a path has a symlink below root.
 func linksOn(root, at string) string {
 	for ; len(at) > len(root); at = filepath.Dir(at) {
 		if st, err := os.Lstat(at); err == nil && st.Mode()&fs.ModeSymlink != 0 {
@@ -197,7 +196,7 @@ func linksOn(root, at string) string {
 	return ""
 }
 
-// TestKernelWrites pins that names are made, moved and removed alike both ways.
+// TestKernelWrites checks that both ways create, move and remove names alike.
 func TestKernelWrites(t *testing.T) {
 	t.Parallel()
 	run := func(choose func(pair) *Root) []string {
@@ -242,7 +241,7 @@ func TestKernelWrites(t *testing.T) {
 	}
 }
 
-// TestClosedRoot pins that a closed root returns errors, not other files.
+// TestClosedRoot checks that a closed root returns errors.
 func TestClosedRoot(t *testing.T) {
 	t.Parallel()
 	r, err := OpenRoot(t.TempDir())

@@ -37,7 +37,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestBodySurvives rewrites the head of records and looks for the same body.
+// TestBodySurvives checks that rewriting a record's head keeps its body.
 func TestBodySurvives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

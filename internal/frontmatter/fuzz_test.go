@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzSplit pins that what is split is put together again as it was: the head up
-// to its last line end, the body byte for byte behind an empty line.
+// FuzzSplit checks that splitting and joining keeps the head, and the body up to one line end
+// before it. A second round changes nothing.
 func FuzzSplit(f *testing.F) {
 	f.Add([]byte("---\na: 1\n---\n\n# T\n"))
 	f.Add([]byte("---\r\na: 1\r\n---\r\nbody"))

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// orders are lines as supervisors write them, and what a later version may add.
+// orders returns lines as supervisors write them, and as later versions may extend them.
 func orders(t testing.TB) (lines [][]byte) {
 	t.Helper()
 	for _, o := range []Order{
@@ -32,7 +32,8 @@ func orders(t testing.TB) (lines [][]byte) {
 	)
 }
 
-// TestOrders reads lines as package encoding/json does.
+// TestOrders checks that parseOrder agrees with encoding/json on valid lines, and refuses
+// malformed ones.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	for _, line := range orders(t) {
@@ -55,7 +56,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// normal makes lists without items nil: no caller distinguishes them.
+// normal replaces empty lists with nil. No caller distinguishes them.
 func normal(o Order) Order {
 	if o.Start != nil {
 		s := *o.Start
@@ -65,7 +66,7 @@ func normal(o Order) Order {
 	return o
 }
 
-// TestReports: package encoding/json reads from a line what was reported.
+// TestReports checks that encoding/json decodes a report from its line.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	for _, want := range []Report{
@@ -88,7 +89,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// FuzzOrder: whatever is accepted means the same when it is written again.
+// FuzzOrder checks that an accepted order keeps its meaning when it is encoded and parsed again.
 func FuzzOrder(f *testing.F) {
 	for _, line := range orders(f) {
 		f.Add(line)
@@ -96,7 +97,7 @@ func FuzzOrder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		got, err := parseOrder(line)
 		if err != nil || !utf8.Valid(line) {
-			return // bytes that are no text stay what they are, unlike in package encoding/json
+			return // invalid UTF-8 is kept, unlike in encoding/json
 		}
 		again, err := json.Marshal(got)
 		if err != nil {

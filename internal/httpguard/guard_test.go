@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestOrigins pins which pages a listener without pages of its own serves.
+// TestOrigins checks which pages may use a listener that has no pages of its own.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	g := New(Options{Host: "127.0.0.1", At: netip.MustParseAddrPort("127.0.0.1:9876"), Origins: []string{"https://editor.example"}, NeedPort: true})
@@ -39,8 +39,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestPeer pins that the user of a connection is found in the tables of the system, and
-// that one who is not found is not trusted.
+// TestPeer checks that a connection's user is found in the system's tables, and that an unknown
+// user is not trusted.
 func TestPeer(t *testing.T) {
 	t.Parallel()
 	if !ChecksPeers() {
@@ -74,8 +74,8 @@ func TestPeer(t *testing.T) {
 	}
 }
 
-// TestAnotherUser pins that connections of this user and of root pass, those of anybody else
-// do not, and that a token stands for the right to come in.
+// TestAnotherUser checks that connections of this user and of root pass, and those of other users
+// are refused. A listener with a token does not check the user.
 func TestAnotherUser(t *testing.T) {
 	t.Parallel()
 	if !ChecksPeers() {
@@ -108,7 +108,7 @@ func TestAnotherUser(t *testing.T) {
 	}
 }
 
-// FuzzHost looks for a host that is taken for another one than it is.
+// FuzzHost searches for a foreign host that passes as one of the listener's own.
 func FuzzHost(f *testing.F) {
 	for _, text := range []string{"localhost:80", "[::1]:8787", "127.0.0.1", "", ":", "[", "[]", "a:b:c", "[::1%25lo]:1", "evil@localhost:80", "localhost:80:80", "[::1]x:80"} {
 		f.Add(text)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestUserIn pins how rows of the tables are read, other users' included.
+// TestUserIn checks how rows of the connection tables are parsed, including those of other users.
 func TestUserIn(t *testing.T) {
 	t.Parallel()
 	table := "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n" +

@@ -13,8 +13,8 @@ import (
 	"ac/internal/lock"
 )
 
-// TestDir locks a directory by two names: who comes second waits, and nothing is
-// written for it.
+// TestDir locks a directory through two names. The second lock waits, and locking creates no
+// files.
 func TestDir(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()

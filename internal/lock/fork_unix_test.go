@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestForkHoldsNothing shows that a lock which was given up is free at once, though a
-// child that was forked meanwhile still has the descriptor.
+// TestForkHoldsNothing checks that a released lock is free at once, even if a child forked
+// meanwhile still has the descriptor.
 func TestForkHoldsNothing(t *testing.T) {
 	t.Parallel()
 	for name, giveUp := range map[string]func(*Hold) error{"release": (*Hold).Release, "retire": (*Hold).RemoveAndRelease} {

@@ -14,8 +14,7 @@ import (
 	"ac/internal/durable"
 )
 
-// holdCommand makes the test binary a process that takes the lock in a
-// directory and keeps it until it is killed.
+// holdCommand makes the test binary take the lock in a directory and keep it until it is killed.
 const holdCommand = "hold"
 
 func TestMain(m *testing.M) {
@@ -63,7 +62,7 @@ func busy(t *testing.T, fsys durable.FS, name string) bool {
 	return held
 }
 
-// until waits for a state.
+// until waits until reached returns true.
 func until(t *testing.T, what string, reached func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !reached(); time.Sleep(time.Millisecond) {
@@ -97,8 +96,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestLooksFailNoTry shows that one who only looks, and is held up while he does, makes
-// no Try fail.
+// TestLooksFailNoTry checks that a delayed check of a lock does not make Try fail.
 func TestLooksFailNoTry(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -137,8 +135,8 @@ func TestLooksFailNoTry(t *testing.T) {
 	}
 }
 
-// TestRetireRace retires and takes one lock from many sides: never do two hold
-// it, although its file comes and goes.
+// TestRetireRace takes and retires one lock from many goroutines. No two ever hold it, although
+// its file is removed and recreated.
 func TestRetireRace(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -181,8 +179,8 @@ func TestRetireRace(t *testing.T) {
 	}
 }
 
-// TestBoundedWait pins that who gives up gets the cause, and that a wait that
-// was given up does not take the lock later.
+// TestBoundedWait checks that a canceled wait returns the cause, and does not take the lock
+// later.
 func TestBoundedWait(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -211,8 +209,7 @@ func TestBoundedWait(t *testing.T) {
 	}
 }
 
-// TestTurns pins that a waiter comes before the process that just released,
-// between openings as between processes.
+// TestTurns checks that a waiter gets the lock before the one who just released it.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -250,7 +247,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestDeathFrees kills the process that holds a lock: the waiter gets it.
+// TestDeathFrees kills the process that holds a lock. The waiter then gets it.
 func TestDeathFrees(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)

@@ -30,7 +30,7 @@ func shared(fsys durable.FS) *SharedFile {
 	}
 }
 
-// lay puts a lock file of somebody there.
+// lay creates another process's lock file.
 func lay(t *testing.T, r *durable.Root, text string, age time.Duration) {
 	t.Helper()
 	name := filepath.Join(r.Path(), "locks/w.lock")
@@ -47,7 +47,7 @@ func acquire(t *testing.T, s *SharedFile, patience time.Duration) (func() error,
 	return s.Acquire(ctx)
 }
 
-// TestSharedContent pins what other programs read while we hold the lock.
+// TestSharedContent checks what other programs can read while we hold the lock.
 func TestSharedContent(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -75,7 +75,7 @@ func TestSharedContent(t *testing.T) {
 	}
 }
 
-// TestSharedStale pins which lock files are taken for stale.
+// TestSharedStale checks which lock files count as stale.
 func TestSharedStale(t *testing.T) {
 	t.Parallel()
 	live := `{"pid":100,"acquired_at":"2026-11-20T15:02:36.819Z"}` + "\n"
@@ -121,8 +121,8 @@ func TestSharedStale(t *testing.T) {
 	}
 }
 
-// TestSharedTwoWaiters lets many find one stale file at once: never do two of
-// them hold the lock.
+// TestSharedTwoWaiters lets several waiters find one stale file concurrently. No two of them ever
+// hold the lock.
 func TestSharedTwoWaiters(t *testing.T) {
 	t.Parallel()
 	for range 10 {
@@ -158,8 +158,8 @@ func TestSharedTwoWaiters(t *testing.T) {
 	}
 }
 
-// TestSharedTaken pins that a release leaves the file of somebody alone who took
-// the lock for stale.
+// TestSharedTaken checks that a release does not remove the file of another process that took
+// over the lock as stale.
 func TestSharedTaken(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -177,8 +177,8 @@ func TestSharedTaken(t *testing.T) {
 	}
 }
 
-// TestSharedUnremovable pins that a lock file that could not be removed is
-// removed by the next Acquire of its owner, which lives.
+// TestSharedUnremovable checks that if a release fails to remove the lock file, the next Acquire
+// by its live owner succeeds.
 func TestSharedUnremovable(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -196,7 +196,7 @@ func TestSharedUnremovable(t *testing.T) {
 	if err := release(); err == nil || !durable.Exists(r, s.Name) {
 		t.Fatalf("released: %v", err)
 	}
-	s.FS = r // the disk is well again
+	s.FS = r // the disk works again
 	if release, err = acquire(t, s, time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -205,15 +205,15 @@ func TestSharedUnremovable(t *testing.T) {
 	}
 }
 
-// lateLinks is a file system whose links are made and reported as failed.
+// lateLinks is a file system that creates links but reports failure.
 type lateLinks struct{ durable.FS }
 
 func (l lateLinks) Link(from, to string) error {
 	return errors.Join(l.FS.Link(from, to), errors.New("the answer got lost"))
 }
 
-// TestSharedLostAnswer makes the lock file over a file system that says that it
-// could not: it is ours all the same, and goes with us.
+// TestSharedLostAnswer creates the lock file on a file system that reports failure all the same.
+// We hold the lock, and the release removes the file.
 func TestSharedLostAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -233,8 +233,8 @@ func TestSharedLostAnswer(t *testing.T) {
 	}
 }
 
-// raced is a file system without hard links, or whose links are reported as failed, in which
-// others change the lock file around the first rename.
+// raced is a file system where others change the lock file around the first rename. link may
+// report that links are unsupported, or failures.
 type raced struct {
 	durable.FS
 	before, after func()
@@ -252,8 +252,8 @@ func (r *raced) Rename(from, to string) error {
 
 func (r *raced) Link(from, to string) error { return r.link(from, to) }
 
-// TestSharedPutBack takes a fresh lock away instead of a stale one, as another program may
-// have cleared that: it is put back, but not over a newer one.
+// TestSharedPutBack checks a race: another program cleared the stale lock first, so clearStale
+// takes a fresh one away. It must put it back, but not over a newer one.
 func TestSharedPutBack(t *testing.T) {
 	t.Parallel()
 	const fresh, newer = `{"pid":100,"nonce":"fresh"}`, `{"pid":100,"nonce":"newer"}`
@@ -270,7 +270,7 @@ func TestSharedPutBack(t *testing.T) {
 			s := shared(&raced{
 				FS: r, link: link(r),
 				before: func() {
-					// A new file beside the stale one: the inode of a removed one might come again.
+					// Keep the stale file, or the new one could reuse its inode.
 					if err := r.Rename("locks/w.lock", "locks/cleared"); err != nil {
 						t.Error(err)
 					}

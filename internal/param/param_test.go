@@ -26,7 +26,7 @@ type sample struct {
 	Text  *string           `json:"text" is:"optional,empty"`
 }
 
-// CheckFields refuses one word.
+// CheckFields rejects the text "bad".
 func (s *sample) CheckFields() []fault.Issue {
 	if s.Mode == "raw" && s.Text != nil && *s.Text == "bad" {
 		return []fault.Issue{{Path: []any{"text"}, Code: "custom", Message: "bad"}, {Path: []any{"id"}, Code: "custom", Message: "of no interest"}}
@@ -78,7 +78,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestStrictParams refuses what a strict struct does not know, by name.
+// TestStrictParams checks that a strict struct refuses unknown members and names them.
 func TestStrictParams(t *testing.T) {
 	t.Parallel()
 	var into inner

@@ -96,8 +96,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestProposalsOfANight applies ten proposals below one heading that were all made
-// of the same text: each stands behind those before it.
+// TestProposalsOfANight applies ten proposals for one heading, all made from the same text. Each
+// is placed after the previous ones.
 func TestProposalsOfANight(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"- old\n", "## Next\n\n- other\n"} {
@@ -141,19 +141,19 @@ func TestApply(t *testing.T) {
 		{insert, "## A\n- y\n", "## A\n- n\n\n- y\n", true},
 		{insert, "## A\n\n- x", "## A\n\n- n\n\n- x", true},
 		{insert, "## A\n", "## A\n- n\n\n", true},
-		// Behind what was put below the line since.
+		// After what was inserted below the line since.
 		{insert, "## A\n\n- m\n\n- x\n", "## A\n\n- m\n\n- n\n\n- x\n", true},
 		{insert, "## A\n\n- m\n\n## B\n\n- x\n", "## A\n\n- n\n\n- m\n\n## B\n\n- x\n", true},
 		{head + "@@ -1,3 +1,4 @@\n ## A\n+- n\n \n ## B\n", "## A\n- m\n\n## B\n", "## A\n- m\n- n\n\n## B\n", true},
-		// A patch at the end of a text fits behind its line as it is.
+		// A patch made at the end of a text applies directly after its line.
 		{head + "@@ -1 +1,3 @@\n ## A\n+\n+- n\n", "## A\n\n- m\n", "## A\n\n- n\n\n- m\n", false},
-		// Of two places as near, the later; else the nearest.
+		// The nearest match wins. Of two at the same distance, the later one does.
 		{head + "@@ -3 +3,2 @@\n a\n+b\n", "1\na\n3\na\n", "1\na\n3\na\nb\n", false},
 		{head + "@@ -2 +2,2 @@\n a\n+b\n", "a\n1\n2\na\n", "a\nb\n1\n2\na\n", false},
 		{head + "@@ -900 +900,2 @@\n a\n+b\n", "a\na\n", "a\na\nb\n", false},
-		// The second hunk moves with the first, and stays behind it.
+		// The second hunk moves with the first, and stays after it.
 		{head + "@@ -1 +1 @@\n-a\n+b\n@@ -3 +3 @@\n-a\n+c\n", "0\n0\na\n0\na\n", "0\n0\nb\n0\nc\n", false},
-		// The end of the text.
+		// At the end of the text.
 		{head + "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n", "a", "b\n", false},
 		{head + "@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n", "x\na\n", "x\nb", false},
 		{head + "@@ -0,0 +1 @@\n+a\n", "", "a\n", false},
@@ -170,11 +170,11 @@ func TestApply(t *testing.T) {
 	for _, c := range []struct{ patch, text string }{
 		{insert, ""}, {insert, "nothing\n"},
 		{insert, "## A\n- y\n## A\n"}, // two anchors
-		{insert, "## A"},              // nothing can stand behind it
+		{insert, "## A"},              // nothing can follow it
 		{head + "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n", "a\n"},
 		{head + "@@ -1 +1 @@\n-a\n+b\n", "a"},
 		{head + "@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n", "a\nx\n"},
-		{head + "@@ -1,2 +1 @@\n ## A\n-x\n", "## A\ny\n"},               // deletions have no other place
+		{head + "@@ -1,2 +1 @@\n ## A\n-x\n", "## A\ny\n"},               // deletions are not reanchored
 		{head + "@@ -1,2 +1,4 @@\n+0\n ## A\n+1\n - x\n", "## A\n- y\n"}, // two blocks
 		{head + "@@ -1,1 +1,2 @@\n+0\n ## A\n", "## B\n"},                // nothing before the block
 		{head + "@@ -1 +1,2 @@\n a\n+b\n@@ -2 +3,2 @@\n c\n+d\n", "a\nx\n"},
@@ -190,7 +190,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// texts draws texts with repeated lines and all kinds of line ends.
+// texts generates texts with repeated lines and all kinds of line ends.
 func texts() *rapid.Generator[string] {
 	part := rapid.SampledFrom([]string{"a", "b", "## A", "", "é\u2028`", "--- x", "+++ y", "@@ -1 +1 @@", `\ No newline`, "\r", "\xff"})
 	end := rapid.SampledFrom([]string{"\n", "\n", "\n", "\r\n"})
@@ -212,13 +212,13 @@ func texts() *rapid.Generator[string] {
 	})
 }
 
-// TestDiffThenApply writes the difference of two texts as a patch and applies it.
+// TestDiffThenApply checks that a diff of two texts, applied as a patch, yields the second text.
 func TestDiffThenApply(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := texts().Draw(t, "from"), texts().Draw(t, "to")
 		if from == to || onlyCRLF(from) {
-			return // a CRLF text may only get CRLF lines: see Insert
+			return // a CRLF text accepts only CRLF lines: see Insert
 		}
 		text := udiff.Unified("a/x", "b/x", from, to)
 		p, err := Read(text)
@@ -232,8 +232,8 @@ func TestDiffThenApply(t *testing.T) {
 	})
 }
 
-// TestInsertedLines inserts lines into texts, which proves the patch, and looks
-// that nothing else changed.
+// TestInsertedLines checks that Insert adds exactly the lines and one blank line, and keeps CRLF
+// texts CRLF.
 func TestInsertedLines(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

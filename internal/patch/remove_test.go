@@ -37,7 +37,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestRemoveStaysInTheSection leaves lines alone that stand below another heading only.
+// TestRemoveStaysInTheSection checks that Remove keeps equal lines below other headings.
 func TestRemoveStaysInTheSection(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"## A\n\n- m\n\n## B\n\n- n\n", "## A\n# B\n- n\n", "### A\n## B\n- n\n", "## A\n```\nx\n```\n## B\n- n\n"} {
@@ -60,7 +60,7 @@ func TestRemoveStaysInTheSection(t *testing.T) {
 	}
 }
 
-// TestRemoveIsTheInverse inserts lines and takes them out again.
+// TestRemoveIsTheInverse checks that Remove undoes Insert.
 func TestRemoveIsTheInverse(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"## A\n\n- x\n", "## A\n- x\n", "## A\n- x", "# T\n\n## A\n\n## B\n"} {

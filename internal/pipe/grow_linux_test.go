@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestGrow shows that a grown pipe takes at once what nobody has read.
+// TestGrow checks that a grown pipe accepts a large write that nobody has read yet.
 func TestGrow(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
@@ -23,7 +23,7 @@ func TestGrow(t *testing.T) {
 	if n, err := w.Write(make([]byte, size)); err != nil {
 		t.Errorf("took %d: %v", n, err)
 	}
-	Grow(r, 1) // never smaller
+	Grow(r, 1) // does not shrink it
 	if n, err := r.Read(make([]byte, size)); err != nil || n != size {
 		t.Errorf("%d (%v)", n, err)
 	}

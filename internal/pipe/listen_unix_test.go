@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestListen connects to a socket, and shows that its file goes with its listener and that one
-// name is taken once.
+// TestListen connects to a socket. A second listener at its path is refused, and closing the
+// listener removes the file.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "l") //nolint:usetesting // the name of a socket must be short

@@ -13,7 +13,7 @@ import (
 	"ac/internal/probe"
 )
 
-// served answers /v1/models with a status and a text.
+// served starts a server that answers /v1/models with a status and a text.
 func served(t *testing.T, status int, text string) (base string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAllowed: a host is allowed by its name, with its port or without.
+// TestAllowed checks that a host can be allowed by its name, with or without a port.
 func TestAllowed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

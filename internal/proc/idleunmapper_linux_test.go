@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestUnchangedParts pins which parts of a program may be unmapped: those of its file that
-// cannot be written and hold no page of the process's own.
+// TestUnchangedParts checks which parts of a program may be unmapped: read-only mappings of its
+// file without anonymous pages.
 func TestUnchangedParts(t *testing.T) {
 	t.Parallel()
 	const smaps = `00400000-00500000 r-xp 00000000 fe:00 12 /usr/bin/ac
@@ -32,8 +32,8 @@ Anonymous:             0 kB
 	}
 }
 
-// TestRest unmaps this program while it runs; what follows maps it again. The pages of code
-// that are mapped are fewer at some time than before.
+// TestRest unmaps this program's code while it runs, and execution maps it again. At some point
+// fewer pages are resident than before.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	before := mappedCode(t)
@@ -47,7 +47,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// mappedCode counts the mapped pages of files, from /proc/self/statm (proc(5)).
+// mappedCode returns the number of resident file pages, from /proc/self/statm (proc(5)).
 func mappedCode(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")
@@ -61,9 +61,9 @@ func mappedCode(t *testing.T) int {
 	return n
 }
 
-// TestRestMakesNoGarbage bounds what looking for these parts takes: a process at rest keeps
-// it for good.
-func TestRestMakesNoGarbage(t *testing.T) { //nolint:paralleltest // its garbage is that of the process
+// TestRestMakesNoGarbage bounds the allocations of unchangedParts. An idle process never collects
+// that garbage.
+func TestRestMakesNoGarbage(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
 	text, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@ package proc
 
 import "testing"
 
-// TestNoRestAfterClose reports work after the end: that starts no timer.
+// TestNoRestAfterClose checks that Touch after Close starts no timer.
 func TestNoRestAfterClose(t *testing.T) {
 	t.Parallel()
 	r := NewIdleUnmapper()

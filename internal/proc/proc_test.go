@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Parts that the test binary plays.
+// Roles of the test binary.
 const (
 	sleepCommand = "sleep"
 	sweepCommand = "sweep"
@@ -36,8 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sweep starts a leader with descendants of every kind, tells who they are, and
-// sweeps them away.
+// sweep starts a leader with descendants of every kind, which print their pids, and sweeps them.
 func sweep() {
 	if err := BecomeSubreaper(); err != nil {
 		fmt.Println(err)
@@ -62,12 +61,12 @@ exit 3`
 	exit, err := AwaitExit(pid)
 	fmt.Println("exit", exit.Code, err)
 	for deadline := time.Now().Add(20 * time.Second); descendants() < 4 && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond) // each has said who it is before the last one is there
+		time.Sleep(time.Millisecond) // each has printed its pid before the last one exists
 	}
 	fmt.Println("left", Sweep(pid, 5*time.Second))
 }
 
-// descendants counts our children and theirs.
+// descendants counts our children and grandchildren.
 func descendants() (n int) {
 	children, err := Children(os.Getpid())
 	if err != nil {
@@ -90,7 +89,7 @@ func started(t *testing.T, words ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // ended already
+		_ = cmd.Process.Kill() // it may have ended already
 		_ = cmd.Wait()
 	})
 	return cmd
@@ -121,7 +120,7 @@ func TestIdentity(t *testing.T) {
 	if err := id.Signal(syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	// It is a zombie until it is waited for: no life, though the number exists.
+	// Until it is reaped it is a zombie: not alive, though its pid exists.
 	for deadline := time.Now().Add(10 * time.Second); id.Alive() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
@@ -141,8 +140,8 @@ func TestExists(t *testing.T) {
 	}
 }
 
-// TestSweep pins that a group, those who left it, and those who left their
-// session are all killed and reaped.
+// TestSweep checks that Sweep kills and reaps a process group, and descendants that left the
+// group or the session.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	if _, err := Children(os.Getpid()); errors.Is(err, ErrUnsupported) {

@@ -11,8 +11,8 @@ import (
 	"ac/internal/proc/proctest"
 )
 
-// TestSameProgram tells processes of this program, of a copy of it, of one that was replaced
-// at its path, and of another one.
+// TestSameProgram checks that this process runs the same program, and that a process of another
+// program, since removed, does not.
 func TestSameProgram(t *testing.T) {
 	t.Parallel()
 	var programs Programs
@@ -47,7 +47,8 @@ func TestSameProgram(t *testing.T) {
 	}
 }
 
-// TestSameText compares texts that differ at the end of a block, or not at all.
+// TestSameText compares equal texts, and texts that differ in their last byte, at block
+// boundaries.
 func TestSameText(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 1 << 20, 1<<20 + 1} {
@@ -64,5 +65,5 @@ func TestSameText(t *testing.T) {
 	}
 }
 
-// onlyReader hides what else a reader can do.
+// onlyReader hides all other methods of a reader.
 type onlyReader struct{ io.Reader }

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// asStarter has this program start another one of itself, punctually, and say how late its own
-// timers and those of the other one may be.
+// asStarter names the variable that makes the test binary print its timer slack. "loose" also
+// starts a punctual copy of it.
 const asStarter = "AC_TEST_SLACK"
 
-// TestSlack starts a process with loose timers, which starts one with the usual ones.
+// TestSlack starts a process with loose timers, which in turn starts one with the default slack.
 func TestSlack(t *testing.T) {
 	switch os.Getenv(asStarter) {
 	case "loose":
@@ -49,12 +49,12 @@ func TestSlack(t *testing.T) {
 	}
 }
 
-// say writes the slack of this thread.
+// say prints the timer slack of this thread.
 func say(t *testing.T) {
 	t.Helper()
 	slack, err := timerSlack()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = os.Stdout.WriteString("slack " + slack.String() + "\n") // read by who started this
+	_, _ = os.Stdout.WriteString("slack " + slack.String() + "\n") // the parent reads it
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// corpus is secrets as they turn up, with the part that must not be there any more.
+// corpus returns secrets as they occur in practice, each with the part that must be masked.
 func corpus() (all [][2]string) {
 	letters := "Q7wZ3rT9yU1iO5pA2sD8fG4hJ6kL0xC3vB7nM1qW9eR5tY2uI8oP4aS6dF0gH3jK7lZ1xC5vB9nM2qW8eR4tY6u"
 	digits := "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -49,7 +49,7 @@ func corpus() (all [][2]string) {
 	return all
 }
 
-// TestCorpus measures the patterns against secrets as they turn up: none stays.
+// TestCorpus checks that no secret of the corpus is left unmasked.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	all := corpus()
@@ -67,7 +67,7 @@ func TestCorpus(t *testing.T) {
 	t.Logf("%d of %d leaked", leaked, len(all))
 }
 
-// TestOtherEncodings shows that a known value is masked in whatever it is written.
+// TestOtherEncodings checks that a known value is masked in every encoding.
 func TestOtherEncodings(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t/valüe+of=mine"

@@ -7,8 +7,8 @@ import (
 	"ac/internal/fault"
 )
 
-// TestFind pins the kinds as which secrets are counted, and that numbers and
-// marks of redaction are none.
+// TestFind checks the kinds that secrets are counted as. Numbers and redaction marks do not
+// count.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	key := "sk-" + strings.Repeat("a1", 12)

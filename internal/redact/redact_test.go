@@ -18,7 +18,7 @@ const (
 	pemKey  = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEAxyz0123456789+/abcdefghijklmnopqrstuvwxyzABCDEF\nq83vASNFZ4mrze8BI0VniavN\n-----END RSA PRIVATE KEY-----"
 )
 
-// TestText pins every row of the patterns, and what is near them and stays.
+// TestText checks every pattern, and similar texts that must stay.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -55,7 +55,7 @@ func TestText(t *testing.T) {
 		pemKey[:90]:                                           "[REDACTED_SECRET]",
 		"-----BEGIN PRIVATE KEY----- begins a key, and so on": "-----BEGIN PRIVATE KEY----- begins a key, and so on",
 		"-----BEGIN CERTIFICATE-----\nMIIB\n":                 "-----BEGIN CERTIFICATE-----\nMIIB\n",
-		// Behind escapes that end in a letter.
+		// After escapes that end in a letter.
 		`a\nsk-` + alnum20:             `a\n[REDACTED_API_KEY]`,
 		`\u001b[31mghp_` + alnum36:     `\u001b[31m[REDACTED_GITHUB_TOKEN]`,
 		"\x1b[1;31msk-" + alnum20:      "\x1b[1;31m[REDACTED_API_KEY]",
@@ -130,8 +130,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestNamesOfSecrets goes through the secret names, the signs behind them and the
-// ways to quote: names, signs and quotes stay.
+// TestNamesOfSecrets checks the secret names with every separator and every quoting. Names,
+// separators and quotes stay.
 func TestNamesOfSecrets(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor(nil)
@@ -140,7 +140,7 @@ func TestNamesOfSecrets(t *testing.T) {
 			for _, quoted := range []string{"@", `"@"`, "'@'", `\"@\"`} {
 				for _, value := range []string{"va1ue", "two words"} {
 					if quoted == "@" && value != "va1ue" {
-						continue // a bare value ends at a blank
+						continue // an unquoted value ends at a blank
 					}
 					for _, quote := range []string{"", `"`, `\"`} {
 						around := func(value string) string {
@@ -183,7 +183,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// shapes are secrets of every kind; what must not survive stands at the @@.
+// shapes returns secrets of every kind. @@ stands for what must be masked.
 func shapes() []string {
 	return []string{
 		"sk-@@", "sk-ant-api03-@@", "sk-proj-@@", "ghp_@@", "gho_@@", "ghs_@@", "github_pat_@@", "xoxb-@@", "xoxp-12-@@", "xapp-1-@@",
@@ -193,7 +193,7 @@ func shapes() []string {
 	}
 }
 
-// TestPlanted hides secrets of all shapes in all kinds of surroundings.
+// TestPlanted hides secrets of all shapes in many contexts.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor(nil)
@@ -231,7 +231,7 @@ func TestPlanted(t *testing.T) {
 	})
 }
 
-// TestOrdinary checks that text without secrets stays as it is.
+// TestOrdinary checks that text without secrets is unchanged.
 func TestOrdinary(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor(nil)
@@ -247,13 +247,12 @@ func TestOrdinary(t *testing.T) {
 	})
 }
 
-// TestWorkIsLinear runs each pattern on a text that would take hours if it went
-// back over what it saw.
+// TestWorkIsLinear runs each pattern on a text that would take hours with backtracking.
 func TestWorkIsLinear(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor(FromEnviron([]string{"A_TOKEN=zzzz", "B_TOKEN=token=", "C_TOKEN=nowhere"}))
 	done := make(chan struct{})
-	go func() { // ends with the last text
+	go func() { // ends after the last text
 		defer close(done)
 		for _, piece := range []string{
 			"sk-", "ghp_", "eyJaaaaaaaa.", "eyJ", "Bearer ", "bearer a", "Basic ", "basic YTpi", "://", "a://b:", "a://b:c/", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "token=", "token:", "token=\"", "token=\\\"", "token : |\n  ", "token=`",

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSecretName holds the rule for names of variables against the pattern that defines it.
+// TestSecretName compares SecretName with the regular expression that defines it.
 func TestSecretName(t *testing.T) {
 	t.Parallel()
 	pattern := regexp.MustCompile(`(?i)(key|token|secret|passw|passphrase|credential|auth)|.+_(pwd|pat|creds|dsn|cookie)$`)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestStreamModel compares masking piece by piece with masking at once.
+// TestStreamModel compares masking in pieces with masking at once.
 func TestStreamModel(t *testing.T) {
 	t.Parallel()
 	alphabet := rapid.StringOfN(rapid.SampledFrom([]rune("ab\"\\")), 4, 8, -1)
@@ -49,8 +49,8 @@ func TestFromEnviron(t *testing.T) {
 	}
 }
 
-// TestStreamIsLinear repeats a secret beside many that never occur, in a text
-// that would take hours if each of them were looked for at each place.
+// TestStreamIsLinear masks one secret next to many that never occur, in a text that would take
+// hours if each were searched for at every position.
 func TestStreamIsLinear(t *testing.T) {
 	t.Parallel()
 	environ := []string{"A_TOKEN=abcd"}
@@ -65,7 +65,8 @@ func TestStreamIsLinear(t *testing.T) {
 	}
 }
 
-// TestFormsOfJSON masks a value as the encoders of several languages write it.
+// TestFormsOfJSON checks that a value is masked as the JSON encoders of several languages write
+// it.
 func TestFormsOfJSON(t *testing.T) {
 	t.Parallel()
 	v := FromEnviron([]string{"TOKEN=k/<ä😀\"\u2028>\n"})

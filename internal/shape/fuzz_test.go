@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCheckID looks whether what is allowed as an id is one segment of a path.
+// FuzzCheckID checks that an allowed id is a single path segment.
 func FuzzCheckID(f *testing.F) {
 	for _, id := range []string{"run_1", "..", "a/b", `a\b`, "a\x00", "é", "...", " ", "\u0085", "a\xff", "-x", "CON"} {
 		f.Add(id)

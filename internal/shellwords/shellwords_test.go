@@ -21,7 +21,7 @@ func TestUnwrapped(t *testing.T) {
 		{`bash -lc "sh -c 'rm -rf x'"`, "rm -rf x"},
 		{"  bash   -lc\t'ls'  ", "ls"},
 		{`bash -lc 'a'"b"c\ d`, "abc d"},
-		// Anything but a shell and its one script stays whole.
+		// Anything but a shell with one script stays whole.
 		{"bash -lc 'git status'; rm -rf x", "bash -lc 'git status'; rm -rf x"},
 		{"bash -lc 'git status' && rm x", "bash -lc 'git status' && rm x"},
 		{"bash -lc 'git status' name", "bash -lc 'git status' name"},
@@ -40,7 +40,7 @@ func TestUnwrapped(t *testing.T) {
 	}
 }
 
-// FuzzUnwrapped holds that unwrapping ends, adds nothing and is done once.
+// FuzzUnwrapped checks that unwrapping adds nothing and is idempotent.
 func FuzzUnwrapped(f *testing.F) {
 	for _, seed := range []string{"bash -lc 'ls'", `sh -c "a\"b"`, `bash -c 'a'\''b'`, "bash -c \\", "bash -c \"\\"} {
 		f.Add(seed)
@@ -53,7 +53,7 @@ func FuzzUnwrapped(f *testing.F) {
 		if again := Unwrap(got); again != got {
 			t.Fatalf("%q is %q, and %q when unwrapped again", line, got, again)
 		}
-		// A shell would have taken the script from the line, so its bytes are there.
+		// The script is part of the line, so its bytes must occur there.
 		for _, c := range []byte(got) {
 			if strings.IndexByte(line, c) < 0 {
 				t.Fatalf("%q has a byte that %q has not", got, line)

@@ -6,7 +6,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// TestUseLinks holds links to the terminals that are known to show them.
+// TestUseLinks checks that links are used only on terminals known to show them.
 func TestUseLinks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestUseLinks(t *testing.T) {
 	}
 }
 
-// TestLink holds a link to its form: no name of a file ends it, and it can be taken out.
+// TestLink checks the form of a link: no file name can end it, and Unlink removes it.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	address := terminal.FileURL("box", "/a b/\x1b\\c\u202e")

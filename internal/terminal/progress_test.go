@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestProgress draws a line by hand: nothing in the first second, no line wider than the
-// terminal, nothing left at the end.
+// TestProgress drives a progress line by hand: it draws nothing in the first second, and clears
+// the line at the end.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)

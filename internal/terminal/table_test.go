@@ -75,7 +75,7 @@ func TestTableDropsColumnsBeforeItCuts(t *testing.T) {
 	}
 }
 
-// TestNoLineIsWiderThanTheTerminal holds tables to any width and any text.
+// TestNoLineIsWiderThanTheTerminal checks tables with any width and any text.
 func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -12,7 +12,7 @@ import (
 
 var form = regexp.MustCompile(`^evt_[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
 
-// TestIDsRise makes ids under a clock that stands, jumps and goes back.
+// TestIDsRise creates ids while the clock stands still, jumps and goes back.
 func TestIDsRise(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,7 +69,7 @@ func TestHex(t *testing.T) {
 	}
 }
 
-// TestUUID pins the other spelling of an id, there and back.
+// TestUUID checks the conversion of an id to a UUID and back.
 func TestUUID(t *testing.T) {
 	t.Parallel()
 	const id, uuid = "run_01M7WQGTR95SV6EDMA61E1XR8M", "01a1f978-6b09-2e76-6736-8a305c1ee114"

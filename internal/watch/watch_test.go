@@ -53,8 +53,8 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// TestUntilMade: what is written to files of the folder causes no look, an entry does, and so
-// does one of a folder that came into its place.
+// TestUntilMade checks that writes to files of the folder trigger no check, but a new entry does,
+// even in a folder that replaced the watched one.
 func TestUntilMade(t *testing.T) {
 	t.Parallel()
 	if _, end, err := watchCreated(t.TempDir()); err != nil {
@@ -85,7 +85,7 @@ func TestUntilMade(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "other"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	<-looks // by the other one
+	<-looks // because of the new entry
 	if len(looks) > 0 {
 		t.Errorf("%d looks more", len(looks))
 	}
@@ -97,8 +97,8 @@ func TestUntilMade(t *testing.T) {
 	}
 }
 
-// TestTree shows what a tree reports of changes: each once to all whom it concerns, and
-// that anything may have changed when a folder went elsewhere.
+// TestTree checks which changes a tree reports: each once, to every listener of its folder. When
+// a folder is moved away, anything may have changed.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -159,7 +159,7 @@ func TestTree(t *testing.T) {
 	if changes, lost := both[0].Drain(t.Context()); lost || len(changes) != 1 || changes[0] != (Change{Name: "a/c/y", Made: true}) {
 		t.Errorf("%+v %v", changes, lost)
 	}
-	drained("", false) // the other one did not ask for it
+	drained("", false) // the other listener did not add it
 	do(os.Rename(at("a"), at("z")))
 	drained("", true)
 	drained("", false)
@@ -175,7 +175,8 @@ func TestTree(t *testing.T) {
 	add("z/b", false)
 }
 
-// TestTreeFiles listens to single files, and to nothing that was forgotten.
+// TestTreeFiles checks that a listener receives changes of single files, except for forgotten
+// ones.
 func TestTreeFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -207,8 +208,8 @@ func TestTreeFiles(t *testing.T) {
 	}
 }
 
-// TestFolderGoneTwice moves a watched folder away and removes it there, which the
-// system's watcher reports as an error, while the tree gives that watcher up.
+// TestFolderGoneTwice moves a watched folder away and removes it there, which the watcher reports
+// as an error. The tree must not hang while it replaces the watcher.
 func TestFolderGoneTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -235,7 +236,7 @@ func moveAndRemove(tree *Tree, dir string, times int) error {
 			return err
 		}
 		for _, name := range []string{".", "a", "a/b"} {
-			_, _ = l.Add(name) // refused while the watcher is given up
+			_, _ = l.Add(name) // fails while the watcher is given up
 		}
 		if err := errors.Join(os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "c")), os.RemoveAll(filepath.Join(dir, "c"))); err != nil {
 			return err
@@ -245,8 +246,8 @@ func moveAndRemove(tree *Tree, dir string, times int) error {
 	return nil
 }
 
-// TestClosedWhileAwaited ends a mark whose change is not reported yet: who waits learns that
-// changes may be missing.
+// TestClosedWhileAwaited closes a barrier whose change was not reported yet. The waiter learns
+// that changes may be missing.
 func TestClosedWhileAwaited(t *testing.T) {
 	t.Parallel()
 	var m barrier

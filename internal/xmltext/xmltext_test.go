@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEscape escapes as encoding/xml does.
+// TestEscape checks that Escape agrees with encoding/xml.
 func TestEscape(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

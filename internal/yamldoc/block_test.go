@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// scalars are texts in which YAML may see something else, and harmless ones.
+// scalars returns texts that YAML may read as something else, and harmless ones.
 func scalars() []string {
 	return []string{
 		"", "~", "null", "Null", "true", "True", "false", "y", "n", "yes", "No", "on", "OFF", "<<", "=", "-", "--", "---", "----", "...", ".", "?", ":", "? a", "- a",
@@ -22,7 +22,8 @@ func scalars() []string {
 	}
 }
 
-// TestBlockText: whatever is written without the library is what the library writes.
+// TestBlockText checks that blockText, which does not use the library, writes the same text as
+// the library.
 func TestBlockText(t *testing.T) {
 	t.Parallel()
 	tags := []string{"", "!!str", "!!int", "!!bool", "!!null", "!!float", "!!timestamp"}
@@ -63,7 +64,7 @@ func TestBlockText(t *testing.T) {
 	}
 }
 
-// anyNode is a mapping of depth 4 at most.
+// anyNode generates a mapping of depth 4 at most.
 func anyNode(r *rapid.T, depth int) *yaml.Node {
 	text := rapid.OneOf(rapid.SampledFrom(scalars()), rapid.StringMatching(`[ -~]{0,12}`), rapid.StringMatching(`[a-z_]{1,9}`), rapid.StringMatching(`[0-9][0-9a-fxXoTZ:.+_-]{0,9}`))
 	n := &yaml.Node{Kind: yaml.MappingNode}
@@ -93,7 +94,7 @@ func anyValue(r *rapid.T, text *rapid.Generator[string], depth int) *yaml.Node {
 	return stringNode(text.Draw(r, "text"))
 }
 
-// TestBlockTextKeepsWhatWasThere: nodes of a text that was read, with their styles.
+// TestBlockTextKeepsWhatWasThere checks nodes that were read from a text, with their styles.
 func TestBlockTextKeepsWhatWasThere(t *testing.T) {
 	t.Parallel()
 	for text, short := range map[string]bool{

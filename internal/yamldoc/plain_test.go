@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// samePlain compares the tree that is read without the library to the library's. It reports
-// whether there is one.
+// samePlain compares the tree that plainTree reads without the library with the library's. It
+// reports whether there is one.
 func samePlain(t interface{ Fatalf(string, ...any) }, text []byte) bool {
 	got, ok := plainTree(text)
 	if !ok {
@@ -41,7 +41,7 @@ func drawn(n *yaml.Node) string {
 	return out
 }
 
-// TestPlainTree: whatever is read without the library is what the library reads.
+// TestPlainTree checks that plainTree reads what the library reads.
 func TestPlainTree(t *testing.T) {
 	t.Parallel()
 	seen, short := 0, 0
@@ -84,7 +84,7 @@ func TestPlainTree(t *testing.T) {
 	}
 }
 
-// anyBlock is the text of a collection of depth 5 at most, most of them sound ones.
+// anyBlock generates the text of a collection of depth 5 at most. Most of them are valid.
 func anyBlock(r *rapid.T, word *rapid.Generator[string], indent, depth int) string {
 	var out strings.Builder
 	list, margin := rapid.Bool().Draw(r, "list"), strings.Repeat(" ", indent)
@@ -108,7 +108,7 @@ func anyBlock(r *rapid.T, word *rapid.Generator[string], indent, depth int) stri
 	return out.String()
 }
 
-// documents are texts with whether they are read without the library.
+// documents returns texts, and whether plainTree reads them.
 func documents() map[string]bool {
 	return map[string]bool{
 		"a: 1\nb: \"x: y # z\"\nc: 'say \"y\"'\nd:\n  - e\n  - f: g\n    h: []\n  - \"i: j\"\nk: {}\nl: null\nm: true\nn: 2026-11-26T01:02:03.456Z\no: 1.5\n": true,
@@ -124,7 +124,7 @@ func documents() map[string]bool {
 	}
 }
 
-// TestPlainTreeIsUsed pins what is read without the library, and what is left to it.
+// TestPlainTreeIsUsed checks which texts plainTree reads, and which it leaves to the library.
 func TestPlainTreeIsUsed(t *testing.T) {
 	t.Parallel()
 	for text, short := range documents() {
@@ -134,7 +134,7 @@ func TestPlainTreeIsUsed(t *testing.T) {
 	}
 }
 
-// TestPlainTreeOfDocuments: the documents of the repository's tests.
+// TestPlainTreeOfDocuments compares both readers on the documents in the repository's testdata.
 func TestPlainTreeOfDocuments(t *testing.T) {
 	t.Parallel()
 	seen, short := 0, 0
@@ -158,7 +158,7 @@ func TestPlainTreeOfDocuments(t *testing.T) {
 		case ".yaml", ".yml":
 			same(text)
 		case ".md", ".txtar", ".txt":
-			// Front matter, and what scripts write into files.
+			// Front matter, and files embedded in test scripts.
 			for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
 				same(part)
 			}

@@ -11,8 +11,8 @@ import (
 	"ac/internal/shape"
 )
 
-// TestCoreScalars pins the meaning of plain scalars, one line for each trap of
-// YAML 1.1 that once turned a name into a number, a date or a boolean.
+// TestCoreScalars checks the meaning of plain scalars. Each entry is a trap of YAML 1.1 that once
+// turned a name into a number, a date or a boolean.
 func TestCoreScalars(t *testing.T) {
 	t.Parallel()
 	str := func(s string) shape.Value { return shape.Value{Kind: shape.String, Text: s} }
@@ -27,7 +27,7 @@ func TestCoreScalars(t *testing.T) {
 		"|\n  l1\n  l2\n": str("l1\nl2\n"), ">-\n  f1\n  f2\n": str("f1 f2"), "😀": str("😀"),
 	} {
 		if text == "-" {
-			continue // an empty list entry
+			continue // an empty list item
 		}
 		v, err := Parse([]byte("\uFEFFk: " + text + "\r\n"))
 		if err != nil {
@@ -40,7 +40,7 @@ func TestCoreScalars(t *testing.T) {
 	}
 }
 
-// TestStyles pins what other programs write and the library alone does not read.
+// TestStyles checks valid texts of other programs that the library alone does not read.
 func TestStyles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -155,7 +155,7 @@ env: {}
 	}
 }
 
-// TestRewriteKeeps pins that a rewrite loses neither unknown keys nor comments.
+// TestRewriteKeeps checks that a rewrite keeps unknown keys and comments.
 func TestRewriteKeeps(t *testing.T) {
 	t.Parallel()
 	old := "# head\nx_future: &a {deep: [1, 2]}\nname: old # why\ncopy: *a\ncount: 0x10\nexit: null\ntags: [q]\n"
@@ -169,8 +169,7 @@ func TestRewriteKeeps(t *testing.T) {
 	}
 }
 
-// TestRewriteKeepsWithin pins that what did not change within a list or a map
-// stays as it was written.
+// TestRewriteKeepsWithin checks that unchanged items of a list or map stay as written.
 func TestRewriteKeepsWithin(t *testing.T) {
 	t.Parallel()
 	old := "name: x\ncount: 1\nexit: null\ntags:\n  # first\n  - 'b' # is b\n  - a\nenv: # where\n  # of b\n  B: 'two' # why\n  gone: x\n  A: one\n"
@@ -196,7 +195,7 @@ func FuzzParse(f *testing.F) {
 		}
 		out, err := encodeNode(valueNode(v))
 		if err != nil {
-			return // text that no YAML can carry
+			return // no YAML can represent this text
 		}
 		back, err := Parse(out)
 		if was, is := fmt.Sprintf("%+v", v), fmt.Sprintf("%+v", back); err != nil || was != is {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestNeedsLittle holds what a guard waits for on Linux: packages of Go's own, and none of
-// those before whose turn many others are initialised. The order is that of import paths.
+// TestNeedsLittle checks which packages are initialized before a guard takes over on Linux: three
+// of our own, and none of the standard library that many others precede. Initialization follows
+// the order of import paths.
 func TestNeedsLittle(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}} {{.ImportPath}}", ".")
