@@ -2,7 +2,7 @@
 
 package terminal_test
 
-// What is refused or ended where a bound is reached.
+// Tests of what is refused or ended at a bound.
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"ac/terminal"
 )
 
-// TestViewersAreBounded: the one too many is refused until another goes.
+// TestViewersAreBounded checks that one viewer too many is refused until another detaches.
 func TestViewersAreBounded(t *testing.T) {
 	t.Parallel()
 	term := open(t, newHub(t))
@@ -32,7 +32,7 @@ func TestViewersAreBounded(t *testing.T) {
 		t.Errorf("one too many: %v", err)
 	}
 	all[7].Detach()
-	all[7].Detach() // counts once
+	all[7].Detach() // counts only once
 	v, _, _, _, err := term.Attach(0)
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ func TestViewersAreBounded(t *testing.T) {
 	}
 }
 
-// TestEndOfTheServer: all terminals end together, and the end waits a second for them, though
-// their shells and what they started do not heed a hangup.
+// TestEndOfTheServer checks that Close ends all terminals concurrently and quickly, although
+// their shells and background processes ignore SIGHUP.
 func TestEndOfTheServer(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -56,7 +56,7 @@ func TestEndOfTheServer(t *testing.T) {
 	}
 	began := time.Now()
 	h.Close()
-	// One after the other would take 300 ms each, five seconds.
+	// One after the other, they would take 300 ms each, or five seconds.
 	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("the end took %s", took)
 	}
@@ -68,7 +68,7 @@ func TestEndOfTheServer(t *testing.T) {
 	}
 }
 
-// numberBehind reads the number that is printed behind a text.
+// numberBehind returns the number printed after a text.
 func numberBehind(t *testing.T, term *terminal.Terminal, text string) int {
 	t.Helper()
 	number := 0

@@ -11,7 +11,7 @@ import (
 	"ac/runs/session"
 )
 
-// TestMain runs the guard of a terminal too.
+// TestMain lets the test binary also act as a terminal's guard and as a server.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == session.GuardCommand {
 		if err := session.RunGuard(); err != nil {

@@ -71,7 +71,8 @@ func typed(t *testing.T, term *terminal.Terminal, text string) {
 	}
 }
 
-// await reads until the output has a text behind a place, and returns the place behind it.
+// await reads until the output after a cursor contains text. It returns the cursor after that
+// text.
 func await(t *testing.T, term *terminal.Terminal, from int64, text string) int64 {
 	t.Helper()
 	var all []byte
@@ -89,7 +90,7 @@ func await(t *testing.T, term *terminal.Terminal, from int64, text string) int64
 	return 0
 }
 
-// over waits for the exit.
+// over waits for the shell's exit.
 func over(t *testing.T, term *terminal.Terminal) terminal.Info {
 	t.Helper()
 	v, _, _, _, err := term.Attach(-1)
@@ -121,7 +122,7 @@ func TestShell(t *testing.T) {
 	}
 	typed(t, term, "stty size\n")
 	at = await(t, term, at, "37 101")
-	typed(t, term, "sh -c 'echo sle\"\"eps; exec sleep 100'\n") // which has the terminal when it says so
+	typed(t, term, "sh -c 'echo sle\"\"eps; exec sleep 100'\n") // it owns the terminal by the time it prints this
 	at = await(t, term, at, "sleeps")
 	typed(t, term, "\x03")
 	typed(t, term, "echo li''ves\n")
@@ -149,8 +150,8 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// watched hashes all that a viewer sees, up to the end; it detaches and comes back at its
-// cursor after each so many bytes.
+// watched hashes everything that a viewer receives up to the end. It detaches after every again
+// bytes, and attaches again at its cursor.
 func watched(ctx context.Context, term *terminal.Terminal, again int, seen *atomic.Int64) (sum [32]byte, size int, err error) {
 	hash := sha256.New()
 	at, since := int64(0), 0
@@ -182,8 +183,8 @@ func watched(ctx context.Context, term *terminal.Terminal, again int, seen *atom
 	return [32]byte(hash.Sum(nil)), int(at), err
 }
 
-// TestViewersSeeTheSame: 10 MiB, paced so that nobody is overtaken. Two of the viewers come
-// back at their cursors again and again, one joins when 1 MiB is over and begins at 0.
+// TestViewersSeeTheSame prints 10 MiB, paced so that no viewer falls behind. Two viewers attach
+// again and again at their cursors. One joins after 1 MiB and starts at 0.
 func TestViewersSeeTheSame(t *testing.T) {
 	t.Parallel()
 	term := open(t, newHub(t))
@@ -225,7 +226,7 @@ func TestViewersSeeTheSame(t *testing.T) {
 	}
 }
 
-// TestTruncated: of 3 MiB that nobody looked at the last 2 MiB are kept, exactly.
+// TestTruncated checks that of 3 MiB without a viewer exactly the last 2 MiB are kept.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	term := open(t, newHub(t))
@@ -259,8 +260,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestLimit: the seventeenth is refused while all run; one that was closed, or has exited,
-// makes room.
+// TestLimit checks that the seventeenth terminal is refused while all run. A closed or exited one
+// frees its slot.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -283,8 +284,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestClosedDuringClose: closing a terminal while the hub closes does not change which terminals
-// the hub ends.
+// TestClosedDuringClose checks that closing a terminal while the hub closes does not change which
+// terminals the hub ends.
 func TestClosedDuringClose(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -301,8 +302,8 @@ func TestClosedDuringClose(t *testing.T) {
 	}
 }
 
-// TestFlood: 16 terminals that all print as fast as they can, with a viewer that never
-// reads: another viewer and the shells go on, and memory stays bounded.
+// TestFlood runs 16 terminals that print as fast as they can, each with a viewer that never
+// reads. Other viewers and the shells continue, and memory stays bounded.
 func TestFlood(t *testing.T) { //nolint:paralleltest // it measures memory
 	h := newHub(t)
 	var all []*terminal.Terminal
@@ -330,7 +331,7 @@ func TestFlood(t *testing.T) { //nolint:paralleltest // it measures memory
 	}
 	runtime.GC()
 	var m runtime.MemStats
-	const kept = terminal.Limit * terminal.BufferBytes // beside the heap
+	const kept = terminal.Limit * terminal.BufferBytes // kept outside the heap
 	if runtime.ReadMemStats(&m); m.HeapAlloc+kept > 40<<20 {
 		t.Errorf("%d MiB are in use", (m.HeapAlloc+kept)>>20)
 	}
@@ -342,8 +343,8 @@ func TestFlood(t *testing.T) { //nolint:paralleltest // it measures memory
 	}
 }
 
-// serve is a server that is killed: it has one terminal whose shell leaves processes
-// behind, and writes their ids.
+// serve acts as a server to be killed. It has one terminal whose shell starts background
+// processes, and each writes its pid to a file.
 func serve() {
 	executable, _ := os.Executable()
 	h := terminal.New(terminal.Options{Executable: executable, RandomText: draw})
@@ -362,8 +363,8 @@ func serve() {
 	select {}
 }
 
-// TestNothingSurvives: the server is killed, and with it its shells and all that they
-// started, in sessions of their own too.
+// TestNothingSurvives kills the server. Its shells and everything that they started must die,
+// even in sessions of their own.
 func TestNothingSurvives(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -2,7 +2,7 @@
 
 package terminal_test
 
-// Texts that the program does not read at once.
+// Tests of input that the program does not read at once.
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"ac/internal/fault"
 )
 
-// TestStalled pins that typing into a program that reads nothing ends: after five seconds, or
-// with the wish to type.
+// TestStalled checks that typing into a program that does not read its input ends after five
+// seconds, or when the context is canceled.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	term := open(t, newHub(t))
@@ -28,7 +28,8 @@ func TestStalled(t *testing.T) {
 	if n, err := term.Write(context.Background(), flood, func() { held++ }); !fault.Is(err, fault.TerminalStalled) || n >= len(flood) || held != 1 {
 		t.Errorf("%d %v, held %d times", n, err, held)
 	}
-	// What it took at first does not count twice: that would be ten seconds.
+	// The time until the first bytes were accepted must not count twice: that would be ten
+	// seconds.
 	if took := time.Since(began); took < 5*time.Second || took > 9*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -44,8 +45,8 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestTypedInOrder pins that texts are typed in the order of the calls, those too that wait for
-// one which the program does not read.
+// TestTypedInOrder checks that texts are typed in the order of the calls, even while they wait
+// behind one that the program does not read.
 func TestTypedInOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
