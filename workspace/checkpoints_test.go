@@ -1,8 +1,7 @@
 package workspace_test
 
-// Checkpoints under faults: the n-th call to a file system fails, in the workspace or
-// in the target. Afterwards every file is new and one event records it, or every file
-// is as it was.
+// Checkpoints under faults: the n-th file system call fails, in the workspace or in the target.
+// Afterwards either every file is new and one event records it, or every file is unchanged.
 
 import (
 	"context"
@@ -25,7 +24,7 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// before is a target directory as it is at first, after as a checkpoint makes it.
+// before returns the files of a target directory at first, after those that a checkpoint leaves.
 func before() map[string]string {
 	return map[string]string{"a.txt": "one\n", "gone.txt": "bye\n", "sub/b.txt": "two\n", "run.sh": "#!/bin/sh\n", "kept.txt": "kept\n"}
 }
@@ -46,7 +45,7 @@ func target(t *testing.T) string {
 	return dir
 }
 
-// content is a tree as names and contents; directories end in a slash.
+// content returns the names and contents of a tree. Empty directories end in a slash.
 func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -71,7 +70,7 @@ func content(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// planned is the plan that makes after of before, with its bytes.
+// planned returns the plan that turns before into after, with the old and new contents.
 func planned(t *testing.T, w *workspace.Workspace, project string, root *checkpoint.Root, dir string) (p checkpoint.Plan, old, fresh [][]byte) {
 	t.Helper()
 	p = checkpoint.Plan{
@@ -97,8 +96,8 @@ func planned(t *testing.T, w *workspace.Workspace, project string, root *checkpo
 	return p, old, fresh
 }
 
-// applied carries the plan out as one unit with its event. The first calls, which only
-// open the target, are counted, too.
+// applied carries out the plan as one unit with its event. It includes the first calls, which
+// only open the target, so that they can fail too.
 func applied(ctx context.Context, t *testing.T, w *workspace.Workspace, s stage, dir string) error {
 	t.Helper()
 	var root *checkpoint.Root
@@ -127,7 +126,7 @@ func eventsOf(t *testing.T, dir string, s stage, kind string) (lines []string) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if json.Valid([]byte(line)) && strings.Contains(line, `"type":"`+kind+`"`) { // a dead writer leaves half a line
+		if json.Valid([]byte(line)) && strings.Contains(line, `"type":"`+kind+`"`) { // a dead writer leaves a torn line
 			lines = append(lines, line)
 		}
 	}
@@ -168,7 +167,7 @@ func checkpointFaultAt(t *testing.T, base string, s stage, kind faultfs.Kind, n 
 	if hit == "" && failure != nil {
 		t.Fatalf("without a fault: %v", failure)
 	}
-	// The next writer finishes what could not be taken back, and drops what is finished.
+	// The next writer completes what could not be undone, and removes what is finished.
 	interrupted := failure != nil && (strings.Contains(failure.Error(), "the next writer finishes it") || strings.Contains(hit, ", remove"))
 	if failure != nil && kind != faultfs.Death && !interrupted && !maps.Equal(content(t, repo), before()) {
 		t.Errorf("%s: it failed with %v, and the tree has %v", hit, failure, content(t, repo))
@@ -199,8 +198,8 @@ func checkpointFaultAt(t *testing.T, base string, s stage, kind faultfs.Kind, n 
 	return hit != ""
 }
 
-// TestAChangedFile lets a person save a file between the judgement and the write. What
-// they saved stays, and nothing is applied.
+// TestAChangedFile lets a person save a file between planning and writing. Their file stays, and
+// nothing is applied.
 func TestAChangedFile(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a.txt", "gone.txt", "new/deep/c.txt", "sub/b.txt"} {
@@ -239,8 +238,8 @@ func TestAChangedFile(t *testing.T) {
 	}
 }
 
-// TestAChangeBeforeRecovery lets a person save a file after the writer died. It stays,
-// the others are finished, and the event names it.
+// TestAChangeBeforeRecovery lets a person save a file after the writer died. It stays, recovery
+// completes the others, and the event reports the conflict.
 func TestAChangeBeforeRecovery(t *testing.T) {
 	t.Parallel()
 	base, s := template(t)
@@ -281,8 +280,8 @@ func TestAChangeBeforeRecovery(t *testing.T) {
 	}
 }
 
-// TestDisplacedTwice lets a writer die while a file that a person saved lies at both names, as
-// it does while it goes back to its place. One of them is enough.
+// TestDisplacedTwice lets a writer die while a file that a person saved exists under both names,
+// as it does during a move back. Recovery keeps one.
 func TestDisplacedTwice(t *testing.T) {
 	t.Parallel()
 	base, s := template(t)
@@ -299,7 +298,7 @@ func TestDisplacedTwice(t *testing.T) {
 		}
 		staged, err := filepath.Glob(filepath.Join(repo, "sub", ".ac-*"))
 		if text, readErr := os.ReadFile(filepath.Join(repo, "a.txt")); err != nil || readErr != nil || len(staged) == 0 || string(text) != "one, too\n" {
-			continue // it has not put the first one in place, or is over
+			continue // the first file is not in place yet, or the writer is done
 		}
 		for _, name := range []string{"sub/b.txt", filepath.Join("sub", filepath.Base(staged[0]))} {
 			if err := os.WriteFile(filepath.Join(repo, name), []byte("mine\n"), 0o644); err != nil {
@@ -323,8 +322,8 @@ func TestDisplacedTwice(t *testing.T) {
 	t.Fatal("it never died in between")
 }
 
-// TestAGoneTarget settles a checkpoint whose directory is no longer there: the workspace
-// goes on, and the event says so.
+// TestAGoneTarget recovers a checkpoint whose directory no longer exists. The workspace stays
+// usable, and the event reports it.
 func TestAGoneTarget(t *testing.T) {
 	t.Parallel()
 	dir, s := template(t)
@@ -338,7 +337,7 @@ func TestAGoneTarget(t *testing.T) {
 		return plan.Open(at)
 	}, deadPID
 	w := opened(t, env, dir)
-	for n := 1; !w.NeedsRecovery(); n++ { // as far as the plan is decided
+	for n := 1; !w.NeedsRecovery(); n++ { // until the plan is committed to the journal
 		plan.Arm(n, faultfs.Death)
 		if err := applied(t.Context(), t, w, s, repo); err == nil {
 			t.Fatal("it was applied")
@@ -362,7 +361,8 @@ func TestAGoneTarget(t *testing.T) {
 	}
 }
 
-// TestABusyTarget gives up on a directory that somebody else applies to.
+// TestABusyTarget checks that locking a directory that another checkpoint holds fails with
+// TargetBusy.
 func TestABusyTarget(t *testing.T) {
 	t.Parallel()
 	dir, _ := template(t)

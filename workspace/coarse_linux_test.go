@@ -1,7 +1,6 @@
 package workspace_test
 
-// A file system whose clock has long ticks: what is written twice within one
-// keeps its times.
+// A file system with coarse timestamps: a second write within one tick keeps the file's times.
 
 import (
 	"io/fs"
@@ -22,7 +21,7 @@ type coarse struct{ durable.FS }
 func (c coarse) Stat(name string) (fs.FileInfo, error)  { return rounded(c.FS.Stat(name)) }
 func (c coarse) Lstat(name string) (fs.FileInfo, error) { return rounded(c.FS.Lstat(name)) }
 
-// Granularity is what such a file system is known to need.
+// Granularity returns two ticks, which such a file system needs.
 func (c coarse) Granularity(uint64) time.Duration { return 2 * longTick }
 
 func (c coarse) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
@@ -58,8 +57,8 @@ func rounded(st fs.FileInfo, err error) (fs.FileInfo, error) {
 	return i, nil
 }
 
-// TestForeignChangesWithinATick is TestForeignChanges where many changes bear the
-// times of the ones before.
+// TestForeignChangesWithinATick is TestForeignChanges with many changes that keep the times of
+// earlier ones.
 func TestForeignChangesWithinATick(t *testing.T) {
 	t.Parallel()
 	env := workspace.SystemEnv()

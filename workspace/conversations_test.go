@@ -33,8 +33,8 @@ func synced(t *testing.T, w *Workspace, project string, leader Leader) []string 
 	return ids
 }
 
-// TestDefaultsFollowTheOrg brings the conversations of a project up to date as
-// people come and go, and never takes out those who lead them.
+// TestDefaultsFollowTheOrg updates a project's default conversations as people join and leave. It
+// never removes their leaders.
 func TestDefaultsFollowTheOrg(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())
@@ -68,7 +68,7 @@ func TestDefaultsFollowTheOrg(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// A document that cannot be read for a while expels nobody; one that is gone does.
+	// An agent with an unreadable document stays a member. One whose document is gone does not.
 	file := filepath.Join(w.Dir(), filepath.FromSlash(AgentFile(ids["manager"])))
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestDefaultsFollowTheOrg(t *testing.T) {
 		t.Error("an agent who left is still there")
 	}
 
-	// Somebody else leads, when that is said.
+	// An explicit leader replaces the present one.
 	synced(t, w, p, Leader{ActorID: " boss ", EnrolMembers: true})
 	if diff := cmp.Diff([]string{"boss", ids["ceo"], GlobalManagerID, SecretaryID(p)}, membersOf(t, w, p, "home")); diff != "" {
 		t.Error(diff)
@@ -106,8 +106,8 @@ func TestDefaultsFollowTheOrg(t *testing.T) {
 	}
 }
 
-// TestSyncWritesNothing looks at files that are as they should be: same bytes,
-// same inode, same time.
+// TestSyncWritesNothing checks that files that are up to date are not rewritten: they keep their
+// bytes, inodes and times.
 func TestSyncWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())
@@ -149,8 +149,8 @@ func identities(t *testing.T, dir string) map[string]durable.Version {
 	return found
 }
 
-// TestDefaultsGiveWay has documents that do not belong where defaults lie: the
-// default takes their place, their text is kept, and so are the messages.
+// TestDefaultsGiveWay puts invalid documents in the place of default conversations. The default
+// replaces them, and keeps their text in another file and the messages.
 func TestDefaultsGiveWay(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())
@@ -187,8 +187,8 @@ func TestDefaultsGiveWay(t *testing.T) {
 	}
 }
 
-// TestStandInLeadsWhatIsNew makes the conversations of a project at the sight of
-// somebody who is an agent: one who leads the home leads the others too.
+// TestStandInLeadsWhatIsNew creates a project's conversations with an agent as fallback leader.
+// The agent leads the home and the other conversations.
 func TestStandInLeadsWhatIsNew(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())
@@ -209,8 +209,8 @@ func TestStandInLeadsWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestHomeEnrols pins who comes into a home that stands: nobody by a look, the
-// global manager and a CEO who is named by an operation.
+// TestHomeEnrols checks who is added to an existing home: nobody by a mere sync, and the global
+// manager and a named CEO by an operation.
 func TestHomeEnrols(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())

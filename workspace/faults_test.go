@@ -1,9 +1,8 @@
 package workspace_test
 
-// Every writing operation under faults: the n-th call to the file system fails,
-// with -every-fault for every n and in each way there is. Afterwards the workspace opens and
-// is valid, the operation happened entirely or not at all, and what was
-// acknowledged is there.
+// Every write operation under faults: the n-th file system call fails, with -every-fault for
+// every n and in every way. Afterwards the workspace opens and is valid, the operation happened
+// entirely or not at all, and acknowledged changes are there.
 
 import (
 	"context"
@@ -26,7 +25,7 @@ import (
 
 var everyFault = flag.Bool("every-fault", false, "let every call fail in every way, instead of some calls in two ways")
 
-// step is how far one failing call is from the next.
+// step is the distance from one failing call to the next.
 func step() int {
 	if *everyFault {
 		return 1
@@ -34,7 +33,7 @@ func step() int {
 	return 3
 }
 
-// kinds are the ways to fail.
+// kinds returns the ways to fail.
 func kinds() []faultfs.Kind {
 	if *everyFault {
 		return []faultfs.Kind{faultfs.NoSpace, faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death}
@@ -42,21 +41,21 @@ func kinds() []faultfs.Kind {
 	return []faultfs.Kind{faultfs.Short, faultfs.Death}
 }
 
-// deadPID is above what any system gives away.
+// deadPID is above any pid that a system assigns.
 const deadPID = 1 << 30
 
-// operation is one thing that is done under faults.
+// operation is one operation to run under faults.
 type operation struct {
 	name string
 	do   func(ctx context.Context, w *workspace.Workspace, s stage) error
-	// happened tells whether its effect is there: all of it, or none.
+	// happened reports whether its whole effect is there, or none of it.
 	happened func(t *testing.T, w *workspace.Workspace, s stage) (all, none bool)
 }
 
-// stage is what every workspace of these tests has.
+// stage is the content of every workspace in these tests.
 type stage struct {
 	project, run, log string
-	repo              string // a directory of this machine
+	repo              string // a directory outside the workspace
 }
 
 func count(t *testing.T, w *workspace.Workspace, dir string) int {
@@ -68,7 +67,7 @@ func count(t *testing.T, w *workspace.Workspace, dir string) int {
 	return len(names)
 }
 
-// exactly says that a count is the one of before, or one more.
+// exactly reports whether a count grew by one or stayed the same.
 func exactly(n, before int) (all, none bool) { return n == before+1, n == before }
 
 func operations() []operation {
@@ -159,7 +158,7 @@ func note(w *workspace.Workspace, s stage, kind string) (events.Draft, error) {
 	}, map[string]string{"text": "something to say"})
 }
 
-// unit ends a run as a session does: its record, two events, a document, and a
+// unit ends a run as a session does: it writes the run's record, two events, a document and a
 // directory.
 func unit(ctx context.Context, w *workspace.Workspace, s stage) error {
 	first, err := note(w, s, "test.first")
@@ -199,7 +198,7 @@ func unitHappened(t *testing.T, w *workspace.Workspace, s stage) (all, none bool
 	return all, none
 }
 
-// found counts the events of a type in the log of the stage.
+// found counts the events of a type in the stage's log.
 func found(t *testing.T, w *workspace.Workspace, s stage, kind string) (n int) {
 	t.Helper()
 	text, err := w.Read(s.log)
@@ -214,12 +213,12 @@ func found(t *testing.T, w *workspace.Workspace, s stage, kind string) (n int) {
 	return n
 }
 
-// template makes the workspace that every case starts from.
+// template creates the workspace that every case starts from.
 func template(t *testing.T) (dir string, s stage) {
 	t.Helper()
 	ctx := context.Background()
 	env := workspace.SystemEnv()
-	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open // for its syncs, which cost nothing
+	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open // its syncs cost nothing
 	dir = filepath.Join(t.TempDir(), "ws")
 	if err := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
 		t.Fatal(err)
@@ -263,7 +262,7 @@ func opened(t *testing.T, env workspace.Env, dir string) *workspace.Workspace {
 	return w
 }
 
-// TestFaults lets the calls of every operation fail.
+// TestFaults runs every operation with each of its calls failing.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations() {
@@ -278,7 +277,7 @@ func TestFaults(t *testing.T) {
 					}
 					var happened bool
 					if more, happened = faultAt(t, dir, s, op, kind, n); happened {
-						dir = "" // the others begin where nothing has happened
+						dir = "" // the other faults start from an untouched workspace
 					}
 				}
 				if n < 4 {
@@ -298,15 +297,15 @@ func copied(t *testing.T, base string) string {
 	return dir
 }
 
-// faultAt does the operation with one call failing, and checks what is left. It
-// reports whether there was such a call, and whether the operation happened.
+// faultAt runs the operation while the n-th call fails, and checks the result. It reports whether
+// there was such a call, and whether the operation happened.
 func faultAt(t *testing.T, dir string, s stage, op operation, kind faultfs.Kind, n int) (more, happened bool) {
 	t.Helper()
 	ctx := context.Background()
 	plan := faultfs.NewPlan(0, kind)
 	env := workspace.SystemEnv()
 	env.OpenFS = plan.Open
-	env.LockPatience = time.Minute // a busy machine may take it
+	env.LockPatience = time.Minute // a busy machine may need it
 	if kind == faultfs.Death {
 		env.PID = deadPID
 	}
@@ -322,7 +321,7 @@ func faultAt(t *testing.T, dir string, s stage, op operation, kind faultfs.Kind,
 		return false, true
 	}
 	if kind != faultfs.Death {
-		// The same process goes on.
+		// The same process continues.
 		if err := w.Recover(ctx); err != nil {
 			t.Errorf("%s: cannot be settled: %v (the operation gave: %v)", hit, err, failure)
 		}
@@ -337,7 +336,7 @@ func faultAt(t *testing.T, dir string, s stage, op operation, kind faultfs.Kind,
 	return true, checkAfter(t, hit, dir, s, op, failure, kind)
 }
 
-// aged makes a lock file that is left as old as one that counts as stale.
+// aged backdates a leftover lock file, so that it counts as stale.
 func aged(t *testing.T, dir string) {
 	t.Helper()
 	old := time.Now().Add(-3 * time.Minute)
@@ -347,13 +346,13 @@ func aged(t *testing.T, dir string) {
 	}
 }
 
-// checkAfter opens the workspace as another process would and looks at
-// everything. It reports whether the operation happened.
+// checkAfter opens the workspace as another process would, and checks everything. It reports
+// whether the operation happened.
 func checkAfter(t *testing.T, hit, dir string, s stage, op operation, failure error, kind faultfs.Kind) bool {
 	t.Helper()
 	env := workspace.SystemEnv()
 	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
-	env.LockPatience = time.Minute // a busy machine may take it
+	env.LockPatience = time.Minute // a busy machine may need it
 	w := opened(t, env, dir)
 	if err := w.Recover(context.Background()); err != nil {
 		t.Fatalf("%s: another process cannot settle: %v", hit, err)
@@ -373,8 +372,8 @@ func checkAfter(t *testing.T, hit, dir string, s stage, op operation, failure er
 		t.Errorf("%s: chain: %+v (%v)", hit, report, err)
 	}
 	for _, left := range leftovers(t, dir) {
-		// A dead process removes nothing, and a removal that fails neither. What
-		// is ignored by its name may stay then; the rest the next writer clears.
+		// Neither a dead process nor a failed removal removes files. Files with an ignored name
+		// may stay then. The next writer removes the others.
 		excused := kind == faultfs.Death || strings.Contains(hit, ", remove")
 		if !excused || !strings.Contains(left, ".tmp-") {
 			t.Errorf("%s: left behind: %s", hit, left)
@@ -383,7 +382,7 @@ func checkAfter(t *testing.T, hit, dir string, s stage, op operation, failure er
 	return all
 }
 
-// leftovers lists what is in nobody's use.
+// leftovers lists files that nothing uses.
 func leftovers(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {

@@ -1,6 +1,6 @@
 package workspace_test
 
-// Making and replacing whole workspaces under faults.
+// Creating and replacing whole workspaces under faults.
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"ac/workspace/validate"
 )
 
-// TestInitFaults makes a workspace under every fault. A failure leaves nothing;
-// a death leaves what a second call with force completes.
+// TestInitFaults creates a workspace under every fault. A failure leaves nothing behind. A
+// process that dies leaves nothing, or a complete workspace.
 func TestInitFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds() {
@@ -54,7 +54,7 @@ func initAt(t *testing.T, kind faultfs.Kind, n int) bool {
 			t.Fatalf("without a fault: %v", failure)
 		}
 		if kind == faultfs.Death && isWorkspace(t, calm, dir) {
-			return true // it died behind the step that puts everything in place
+			return true // it died after everything was put in place
 		}
 		if _, err := os.Stat(filepath.Dir(dir)); err == nil {
 			t.Errorf("%s: something is left of a workspace that could not be made", hit)
@@ -69,7 +69,7 @@ func initAt(t *testing.T, kind faultfs.Kind, n int) bool {
 	return hit != ""
 }
 
-// isWorkspace tells whether there is a workspace, which has to be a whole one.
+// isWorkspace reports whether a workspace exists. If so, it must be complete.
 func isWorkspace(t *testing.T, env workspace.Env, dir string) bool {
 	t.Helper()
 	w, err := workspace.Open(env, dir)
@@ -85,8 +85,8 @@ func isWorkspace(t *testing.T, env workspace.Env, dir string) bool {
 	return true
 }
 
-// TestInitDeath leaves a folder as a killed init does, and completes it. A
-// document that was invalid before is kept in any case.
+// TestInitDeath kills an init with force, and lets another one complete the folder. A document
+// that was invalid before is always kept.
 func TestInitDeath(t *testing.T) {
 	t.Parallel()
 	for n := 1; ; n += step() {
@@ -144,9 +144,8 @@ func TestInitDeath(t *testing.T) {
 	}
 }
 
-// TestRefoundUnderFaults puts a new company in the place of another one under
-// every fault. Whoever comes first afterwards, the one or the other is there as a
-// whole, and what lies beside them is untouched.
+// TestRefoundUnderFaults replaces one company with another under every fault. Afterwards one of
+// the two is there, complete, and other files in the folder are untouched.
 func TestRefoundUnderFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds() {
@@ -210,8 +209,8 @@ func refoundAt(t *testing.T, kind faultfs.Kind, n int) bool {
 	return plan.Hit() != ""
 }
 
-// wholeCompany settles a workspace and returns the name of its company, which its
-// only project has too.
+// wholeCompany recovers a workspace and returns its company's name. The only project must have
+// the same name.
 func wholeCompany(t *testing.T, env workspace.Env, dir, hit string) string {
 	t.Helper()
 	w, err := workspace.Open(env, dir)

@@ -1,6 +1,6 @@
 package workspace
 
-// Units that a crash interrupted: how they are described, finished, rolled back and quarantined.
+// Units that a crash interrupted: how they are described, completed, rolled back and quarantined.
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"ac/internal/proc"
 )
 
-// interruptedUnit writes the intent of a unit without applying it.
+// interruptedUnit writes a unit's write-ahead intent without applying it.
 func interruptedUnit(t *testing.T, w *Workspace, fill func(u *Unit) error) *Unit {
 	t.Helper()
 	u := &Unit{w: w, pending: map[string][]byte{}}
@@ -28,7 +28,7 @@ func interruptedUnit(t *testing.T, w *Workspace, fill func(u *Unit) error) *Unit
 	return u
 }
 
-// TestStepsOfInterruptedUnit pins the description of each kind of operation.
+// TestStepsOfInterruptedUnit checks the description of each kind of operation.
 func TestStepsOfInterruptedUnit(t *testing.T) {
 	t.Parallel()
 	for want, op := range map[string]operation{
@@ -45,9 +45,9 @@ func TestStepsOfInterruptedUnit(t *testing.T) {
 	}
 }
 
-// TestBestEffortNeverDropsUnit recovers a unit of which nothing was applied, where a log of
-// best effort cannot take its events: the unit loses those and nothing else. Meanwhile the
-// doctor does not call it one that can never be finished.
+// TestBestEffortNeverDropsUnit recovers a unit that was not applied at all, and whose best-effort
+// log cannot be written. Only those events are lost. Before that, the unit must not be reported
+// as one that cannot be completed.
 func TestBestEffortNeverDropsUnit(t *testing.T) {
 	t.Parallel()
 	for name, log := range map[string]string{
@@ -77,8 +77,8 @@ func TestBestEffortNeverDropsUnit(t *testing.T) {
 	}
 }
 
-// TestRemovedDocumentKeepsItsMode rolls removals back: the documents have the mode that they
-// had, on disk or as the unit wrote them.
+// TestRemovedDocumentKeepsItsMode rolls removals back. The documents get back the modes that they
+// had, and one that the unit itself wrote does not exist.
 func TestRemovedDocumentKeepsItsMode(t *testing.T) {
 	t.Parallel()
 	if !proc.HasModes {
@@ -118,9 +118,9 @@ func TestRemovedDocumentKeepsItsMode(t *testing.T) {
 	}
 }
 
-// TestQuarantineKeepsExchangedTrees quarantines a replacement of two directories that was
-// interrupted after the first and cannot go on, since a person removed the second: the replaced
-// tree of the one and the staged tree of the other are with the intent.
+// TestQuarantineKeepsExchangedTrees quarantines a unit that exchanges two directories. It was
+// interrupted after the first, and cannot continue because a person removed the second. The
+// replaced tree of the first and the staged tree of the second are kept next to the intent.
 func TestQuarantineKeepsExchangedTrees(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())

@@ -1,6 +1,6 @@
 package workspace
 
-// The tests of this package write small files all the time, and wait for each.
+// TestMain keeps the files of the tests in memory: they write many small ones and sync each.
 
 import (
 	"os"

@@ -15,7 +15,7 @@ import (
 	"ac/internal/durable"
 )
 
-// slowDisk holds the first sync of a log back until enough lines stand in it.
+// slowDisk delays the first sync of a log until the log has enough lines.
 type slowDisk struct {
 	durable.FS
 	log   string
@@ -47,8 +47,8 @@ func (f *slowFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-// TestAppendsShareSyncs shows that requests that append to one log while its disk is
-// busy are made durable by one sync more, and that no file stays open behind them.
+// TestAppendsShareSyncs checks that concurrent appends to a log with a slow disk share a sync,
+// and that no file stays open.
 func TestAppendsShareSyncs(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())

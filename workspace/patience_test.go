@@ -9,12 +9,11 @@ import (
 	"ac/internal/inflight"
 )
 
-// TestPatience pins from when on the wait for the lock counts: what a request did
-// before takes nothing of it, but those that queued behind one that gave up are
-// told soon.
+// TestPatience checks when the wait for the lock starts to count. Earlier work of a request does
+// not count. A request that queued behind one that gave up fails soon.
 func TestPatience(t *testing.T) {
 	t.Parallel()
-	const patience = 2 * time.Second // which no machine needs for what takes ten milliseconds
+	const patience = 2 * time.Second // much longer than the ten milliseconds of work
 	env := SystemEnv()
 	env.LockPatience = patience
 	w := newWorkspaceDir(t, env)
@@ -25,7 +24,7 @@ func TestPatience(t *testing.T) {
 	write(t, w, writeLockFile, `{"pid":1,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n")
 	for _, c := range []struct {
 		name string
-		ctx  context.Context //nolint:containedctx // of the one call that the case is
+		ctx  context.Context //nolint:containedctx // the context of the case's only call
 		full bool
 	}{
 		{"after long work", early, true}, {"queued behind it", early, false}, {"arrived later", arrived(env.Clock.Now().Add(time.Hour)), true}, {"no request", context.Background(), true},

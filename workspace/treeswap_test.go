@@ -10,8 +10,8 @@ import (
 	"ac/internal/fault"
 )
 
-// TestPlaceOverEmpty lets every call fail while a tree takes the place of an
-// empty directory: there is the tree, or the empty directory as before.
+// TestPlaceOverEmpty lets every call fail while a tree replaces an empty directory. Afterwards
+// either the tree or the empty directory is there.
 func TestPlaceOverEmpty(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []faultfs.Kind{faultfs.Broken, faultfs.Late} {
@@ -36,7 +36,7 @@ func TestPlaceOverEmpty(t *testing.T) {
 	}
 }
 
-// placeOne puts a tree with one file in place.
+// placeOne places a tree with one file.
 func placeOne(plan *faultfs.Plan, target string) error {
 	env := SystemEnv()
 	env.OpenFS = plan.Open
@@ -48,11 +48,11 @@ func placeOne(plan *faultfs.Plan, target string) error {
 	if err == nil {
 		err = site.Place()
 	}
-	_ = site.Close() // what it leaves is not looked at here
+	_ = site.Close() // best effort: the test ignores what it leaves
 	return err
 }
 
-// TestPlaceOverFull pins that what got something in it meanwhile stays.
+// TestPlaceOverFull checks that a directory that is no longer empty is not replaced.
 func TestPlaceOverFull(t *testing.T) {
 	t.Parallel()
 	target := filepath.Join(t.TempDir(), "target")

@@ -1,7 +1,7 @@
 package workspace_test
 
-// Other programs change a workspace at any moment. One that was open all the
-// time has to tell the same as one that is opened now.
+// Other programs may change a workspace at any moment. A workspace that was open all the time
+// must report the same as one opened now.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ import (
 
 var foreignChanges = flag.Int("foreign-changes", 40, "how many changes are made behind each open workspace")
 
-// told is everything that is remembered of a workspace, as text.
+// told returns everything that is cached of a workspace, as text.
 func told(v *validate.Validator, w *workspace.Workspace, ids []string) string {
 	var text strings.Builder
 	say := func(what string, got any, err error) { fmt.Fprintf(&text, "%s: %+v, %v\n", what, got, err) }
@@ -56,10 +56,10 @@ type watched struct {
 	v      *validate.Validator
 	random *rand.Rand
 	ahead  atomic.Int64 // how far its clock is ahead, in nanoseconds
-	ids    []string     // of agents
+	ids    []string     // the agents' ids
 	rest   []string     // other files
 	made   int
-	ticks  time.Duration // of the file system's clock, 0 for as it is
+	ticks  time.Duration // the tick of the file system's clock, 0 for the real one
 }
 
 func watch(t *testing.T, env workspace.Env, ticks time.Duration, seed uint64) *watched {
@@ -100,14 +100,14 @@ func (s *watched) must(err error) {
 
 func (s *watched) at(name string) string { return filepath.Join(s.w.Dir(), filepath.FromSlash(name)) }
 
-// aside is a free name outside the workspace.
+// aside returns an unused name outside the workspace.
 func (s *watched) aside() string {
 	s.made++
 	return filepath.Join(filepath.Dir(s.w.Dir()), fmt.Sprintf("aside-%d", s.made))
 }
 
-// remember lets the workspace keep all it sees, which it does of what is old.
-// The clock of the file system goes on before anything changes again.
+// remember lets the workspace cache everything, by advancing its clock until all files count as
+// old. It then waits for the file system's next timestamp.
 func (s *watched) remember() {
 	s.Helper()
 	s.tick()
@@ -117,7 +117,7 @@ func (s *watched) remember() {
 	s.tick()
 }
 
-// tick waits until the file system stamps with another time.
+// tick waits until the file system stamps files with a new time.
 func (s *watched) tick() {
 	s.Helper()
 	probe := s.aside()
@@ -136,16 +136,15 @@ func (s *watched) tick() {
 	s.must(os.Remove(probe))
 }
 
-// otherLetter is a text of the same length, with another name in it or, which is
-// found by validating, another type.
+// otherLetter returns a text of the same length with another name, or with another type, which
+// validation reports.
 func (s *watched) otherLetter(text string) string {
 	field := []string{"\nname: ", "\ntype: "}[s.random.IntN(2)]
 	i := min(strings.Index(text, field)+len(field), len(text))
 	return text[:i] + string(rune('A'+s.random.IntN(26))) + text[min(i+1, len(text)):]
 }
 
-// change changes a file, or its directory, in one of many ways. What is there may
-// be in any state already.
+// change changes a file or its directory in one of many ways. They may already be in any state.
 func (s *watched) change() (how string) {
 	id := s.ids[s.random.IntN(len(s.ids))]
 	file := s.at(workspace.AgentFile(id))
@@ -153,7 +152,7 @@ func (s *watched) change() (how string) {
 		file = s.at(s.rest[s.random.IntN(len(s.rest))])
 	}
 	dir, other := filepath.Dir(file), s.at(workspace.AgentFile(s.ids[s.random.IntN(len(s.ids))]))
-	regular := false // else it could be a FIFO, for which opening it would wait
+	regular := false // opening a FIFO would block
 	var before []byte
 	if st, err := os.Stat(file); err == nil && st.Mode().IsRegular() {
 		regular = true
@@ -249,11 +248,11 @@ func (s *watched) change() (how string) {
 	return way.how + " " + filepath.Base(dir)
 }
 
-// compare holds the open workspace to a fresh one.
+// compare compares the open workspace with a freshly opened one.
 func (s *watched) compare(after string) {
 	s.Helper()
 	cold, err := workspace.Open(s.w.Env, s.w.Dir())
-	if err != nil { // without its first document it is none
+	if err != nil { // without company.yaml it is no workspace
 		dir := filepath.Dir(s.at(workspace.CompanyFile))
 		s.must(os.RemoveAll(dir))
 		s.must(os.MkdirAll(dir, 0o700))
@@ -267,8 +266,8 @@ func (s *watched) compare(after string) {
 	}
 }
 
-// TestForeignChanges changes documents behind an open workspace in every way,
-// some of them twice within a tick of the file system's clock.
+// TestForeignChanges changes documents under an open workspace in every way, some of them twice
+// within a tick of the file system's clock.
 func TestForeignChanges(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {

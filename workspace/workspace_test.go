@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// newWorkspaceDir makes a workspace in a temporary folder.
+// newWorkspaceDir creates a workspace in a temporary folder.
 func newWorkspaceDir(t testing.TB, env Env) *Workspace {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ws")
@@ -66,8 +66,8 @@ func TestInitAndFirstMembers(t *testing.T) {
 	}
 }
 
-// TestInitForceKeeps pins that force loses nothing: ids, unknown keys, foreign
-// files, and an invalid document under another name.
+// TestInitForceKeeps checks that a forced init keeps ids, unknown keys and foreign files, and an
+// invalid document under another name.
 func TestInitForceKeeps(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())
@@ -120,8 +120,8 @@ func write(t testing.TB, w *Workspace, name, text string) {
 	}
 }
 
-// TestLinksOfTwoProcesses links repositories through two openings of one
-// workspace at once: nothing is lost.
+// TestLinksOfTwoProcesses links repositories concurrently through two openings of one workspace.
+// No link is lost.
 func TestLinksOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())
@@ -155,8 +155,8 @@ func TestLinksOfTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestUnitAllOrNothing pins that an error of the function writes nothing, and
-// that a unit's events and documents arrive together.
+// TestUnitAllOrNothing checks that if the function of a unit fails, nothing is written or left
+// behind.
 func TestUnitAllOrNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())
@@ -180,8 +180,8 @@ func TestUnitAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestJournalAtEveryStep interrupts a unit after each of its steps and expects
-// the next writer to finish it, each event once.
+// TestJournalAtEveryStep interrupts a unit after each of its steps. The next writer must complete
+// it, with each event once.
 func TestJournalAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for steps := 0; steps <= 4; steps++ {
@@ -229,8 +229,8 @@ func TestJournalAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestForeignChangeDropsUnit pins that an intent that was not begun gives way to
-// what another program wrote since.
+// TestForeignChangeDropsUnit checks that an unapplied unit is dropped if another program changed
+// its files since.
 func TestForeignChangeDropsUnit(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())
@@ -269,8 +269,8 @@ func TestSymlinkOut(t *testing.T) {
 	}
 }
 
-// TestForeignLockFile pins the protocol with other programs: a live owner is
-// waited for and named, a dead one is not.
+// TestForeignLockFile checks the lock protocol with other programs. A live owner is waited for
+// and named, a dead one is not.
 func TestForeignLockFile(t *testing.T) {
 	t.Parallel()
 	env := SystemEnv()
@@ -287,7 +287,7 @@ func TestForeignLockFile(t *testing.T) {
 	if err := os.Chtimes(lockFile, old, old); err != nil {
 		t.Fatal(err)
 	}
-	w.Env.LockPatience = time.Minute // who is dead is not waited for; the machine may be slow
+	w.Env.LockPatience = time.Minute // a dead owner is not waited for; the machine may be slow
 	if err := w.Recover(context.Background()); err != nil {
 		t.Errorf("dead owner: %v", err)
 	}
@@ -323,7 +323,7 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-// TestNote loses an event that its log cannot take, and nothing else.
+// TestNote checks that a best-effort event that its log cannot take is lost, and nothing else.
 func TestNote(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")

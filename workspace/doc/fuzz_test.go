@@ -8,8 +8,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// roundTrips holds a kind to its round trips: what is read can be written, and what
-// was written, or rewritten in place, reads as the same document.
+// roundTrips checks a kind's round trips: what can be decoded can be encoded, and the encoded or
+// rewritten text decodes to the same document.
 func roundTrips[T any](t *testing.T, codec yamldoc.Codec[T], text []byte) {
 	t.Helper()
 	document, err := codec.Decode(text)
@@ -18,7 +18,7 @@ func roundTrips[T any](t *testing.T, codec yamldoc.Codec[T], text []byte) {
 	}
 	written, err := codec.Encode(document)
 	if err != nil {
-		return // text that no YAML can carry
+		return // no YAML can represent this text
 	}
 	again, err := codec.Decode(written)
 	if err != nil {
@@ -40,7 +40,7 @@ func roundTrips[T any](t *testing.T, codec yamldoc.Codec[T], text []byte) {
 	}
 }
 
-// FuzzKinds reads any text as a document of each kind.
+// FuzzKinds decodes any text as a document of each kind.
 func FuzzKinds(f *testing.F) {
 	const at = "created_at: 2026-11-20T14:59:44.066Z\n"
 	for _, seed := range []string{

@@ -31,8 +31,8 @@ func TestHeartbeatDefaults(t *testing.T) {
 	}
 }
 
-// TestHeartbeatStateIsKept reads a state that another program wrote and writes
-// the same bytes.
+// TestHeartbeatStateIsKept checks that a state that another program wrote is encoded to the same
+// bytes.
 func TestHeartbeatStateIsKept(t *testing.T) {
 	t.Parallel()
 	text := []byte(`schema_version: 1

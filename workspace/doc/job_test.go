@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlannedSpec pins the fields of a job with planned context: a limit above the
-// maximum is cut, and there is somebody for whom it is planned.
+// TestPlannedSpec checks a job with planned context: a limit above the maximum is lowered to it,
+// and the manager's actor id is required.
 func TestPlannedSpec(t *testing.T) {
 	t.Parallel()
 	const spec = `{"job_id":"j","worker_kind":"codex","workspace_dir":"w","project_id":"p","goal":"g","constraints":[],"deliverables":[],

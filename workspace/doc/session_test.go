@@ -2,7 +2,7 @@ package doc
 
 import "testing"
 
-// TestLive pins that a session is live in lists while it runs, and only with a driver.
+// TestLive checks that a session counts as live only while it runs and only with a driver.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	live := Session{Driver: "codex", Activity: "busy", Turn: 2, Status: StatusRunning}

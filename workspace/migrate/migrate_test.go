@@ -80,7 +80,7 @@ func read(t testing.TB, w *workspace.Workspace, name string) string {
 	return string(text)
 }
 
-// sound fails for a log whose chain does not hold.
+// sound fails the test if a log's hash chain is broken.
 func sound(t testing.TB, text string) {
 	t.Helper()
 	report, err := events.Verify(strings.NewReader(text), nil, false, nil)
@@ -124,7 +124,7 @@ func TestSealsThatDoNotFit(t *testing.T) {
 	run(t, w, migrate.Options{})
 	sealed := read(t, w, names[0])
 	tampered := strings.Replace(sealed, `"type":"note"`, `"type":"nope"`, 1)
-	cut := sealed[strings.IndexByte(sealed, '\n')+1:] // its first event is gone
+	cut := sealed[strings.IndexByte(sealed, '\n')+1:] // its first event is missing
 	for _, c := range []struct{ name, text string }{{"tampered", tampered}, {"cut", cut}} {
 		t.Run(c.name, func(t *testing.T) {
 			w, names := stage(t, c.text)
@@ -141,7 +141,7 @@ func TestSealsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestKeepsTheRecordTrue migrates a log of which the run's record keeps the head.
+// TestKeepsTheRecordTrue migrates a log whose head is in the run's record.
 func TestKeepsTheRecordTrue(t *testing.T) {
 	t.Parallel()
 	for _, fits := range []bool{true, false} {
@@ -151,7 +151,7 @@ func TestKeepsTheRecordTrue(t *testing.T) {
 		if !fits {
 			head = strings.Repeat("0", 64)
 		}
-		// An unsealed line in front makes every later seal another one.
+		// An unsealed line in front changes every later seal.
 		mixed := strings.Split(oldLines, "\n")[0] + "\n" + sealed
 		putRun(t, w, events.Checkpoint{Count: 3, Head: head})
 		if err := os.WriteFile(filepath.Join(w.Dir(), names[0]), []byte(mixed), 0o600); err != nil {
@@ -189,8 +189,8 @@ func putRun(t testing.TB, w *workspace.Workspace, c events.Checkpoint) {
 	}
 }
 
-// TestAppendsMeanwhile appends from two workspaces while a log is migrated again
-// and again: nothing is lost and the chain holds.
+// TestAppendsMeanwhile appends from several workspaces while a log is migrated repeatedly.
+// Nothing is lost, and the chain is intact.
 func TestAppendsMeanwhile(t *testing.T) {
 	t.Parallel()
 	w, names := stage(t, oldLines)
@@ -214,7 +214,7 @@ func TestAppendsMeanwhile(t *testing.T) {
 		})
 	}
 	for range 10 {
-		// A line without a seal in front makes each migration rewrite everything.
+		// An unsealed line in front makes each migration rewrite everything.
 		err := events.Rewrite(t.Context(), w.FS, names[0], w.TempName(names[0]), func(in io.Reader, out io.Writer) (bool, error) {
 			_, err := io.Copy(out, io.MultiReader(strings.NewReader(`{"type":"front","payload":1}`+"\n"), in))
 			return true, err
@@ -245,8 +245,8 @@ func TestAppendsMeanwhile(t *testing.T) {
 	}
 }
 
-// TestMigrationUnderFaults lets call after call fail. What is left is the old log
-// or the new one, and the next migration finishes it, the run's record included.
+// TestMigrationUnderFaults lets one call after the other fail. Either the old or the new log is
+// there, and the next migration completes it, including the run's record.
 func TestMigrationUnderFaults(t *testing.T) {
 	t.Parallel()
 	sealed := migrated(t, oldLines)
@@ -292,7 +292,7 @@ func faultAt(t *testing.T, n int, kind faultfs.Kind, mixed, head string) bool {
 		sound(t, text)
 	}
 	old := time.Now().Add(-time.Hour)
-	_ = os.Chtimes(filepath.Join(w.Dir(), ".local/locks/workspace.write.lock"), old, old) // none is fine
+	_ = os.Chtimes(filepath.Join(w.Dir(), ".local/locks/workspace.write.lock"), old, old) // best effort
 	run(t, w, migrate.Options{})
 	report, err := runs.VerifyLog(w, "proj_a", "run_0")
 	if err != nil || len(report.VerificationIssues)+len(report.RecordIssues) > 0 {

@@ -8,8 +8,8 @@ import (
 	"ac/events"
 )
 
-// TestSealPlaces holds the seal to what verification computes, wherever the
-// members stand.
+// TestSealPlaces checks that the seal matches what verification computes, whatever the order of
+// the members.
 func TestSealPlaces(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

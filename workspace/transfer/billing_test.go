@@ -9,8 +9,8 @@ import (
 	"ac/workspace"
 )
 
-// TestBillsTravel pins that what providers billed belongs to the workspace, and
-// not to the machine: it is copied without the rest of .local.
+// TestBillsTravel checks that providers' statements belong to the workspace, not to the machine:
+// they are copied without the rest of .local.
 func TestBillsTravel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

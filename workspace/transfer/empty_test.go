@@ -8,7 +8,7 @@ import (
 	"ac/workspace"
 )
 
-// TestEmptyTarget puts a workspace into a directory that is there and empty.
+// TestEmptyTarget transfers a workspace into an existing empty directory.
 func TestEmptyTarget(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

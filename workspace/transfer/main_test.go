@@ -1,6 +1,7 @@
 package transfer_test
 
-// The tests of this package write whole workspaces, and wait for each file.
+// TestMain keeps the files of the tests in memory: they write whole workspaces and sync each
+// file.
 
 import (
 	"os"

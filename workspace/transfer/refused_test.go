@@ -1,6 +1,6 @@
 package transfer_test
 
-// What an import or an export refuses.
+// Tests of what an import or export refuses.
 
 import (
 	"errors"
@@ -102,7 +102,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestReadOnlyTarget exports to where nothing may be written.
+// TestReadOnlyTarget exports into a read-only directory.
 func TestReadOnlyTarget(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {

@@ -7,8 +7,8 @@ import (
 	"ac/workspace"
 )
 
-// TestSecretsStay pins that keys and tokens are in no export, not even in one of the
-// machine's part.
+// TestSecretsStay checks that an export never contains secrets.yaml, not even with the machine's
+// files.
 func TestSecretsStay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

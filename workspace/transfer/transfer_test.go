@@ -34,7 +34,7 @@ func calm() workspace.Env {
 
 func idle(*workspace.Workspace) error { return nil }
 
-// made is a workspace with a project and whatever people put there.
+// made creates a workspace with a project and some files of other programs.
 func made(t testing.TB, dir string) string {
 	t.Helper()
 	if err := workspace.Init(t.Context(), calm(), dir, workspace.InitOptions{CompanyName: "Größe 日本 \u202e"}); err != nil {
@@ -69,7 +69,7 @@ func put(t testing.TB, name, text string) {
 	}
 }
 
-// tree is everything below a folder: kinds, permissions, times and contents.
+// tree returns everything below some folders: modes, times and contents.
 func tree(t testing.TB, dir string, tops ...string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -163,8 +163,8 @@ func contains(all, some map[string]string) bool {
 	return true
 }
 
-// TestUnderFaults lets call after call fail: the target is the old one or the new
-// one, and the old one when there was an error short of a death.
+// TestUnderFaults lets one call after the other fail. The target is either the old workspace or
+// the new one. After an error other than a death it is the old one.
 func TestUnderFaults(t *testing.T) {
 	t.Parallel()
 	kinds, step := []faultfs.Kind{faultfs.Late, faultfs.Death}, 37
@@ -211,7 +211,7 @@ func TestUnderFaults(t *testing.T) {
 	}
 }
 
-// restore makes the target another workspace again.
+// restore replaces the target with a fresh workspace, and stores its content in old.
 func restore(t *testing.T, dir, target string, old map[string]string) {
 	t.Helper()
 	if err := os.RemoveAll(target); err != nil {
@@ -226,12 +226,12 @@ func restore(t *testing.T, dir, target string, old map[string]string) {
 func ageLocks(dirs ...string) {
 	past := time.Now().Add(-time.Hour)
 	for _, dir := range dirs {
-		_ = os.Chtimes(filepath.Join(dir, ".local/locks/workspace.write.lock"), past, past) // none is fine
+		_ = os.Chtimes(filepath.Join(dir, ".local/locks/workspace.write.lock"), past, past) // best effort
 	}
 }
 
-// TestTwoAtOnce runs transfers to one target side by side: without force one
-// wins, with force all do, one after the other.
+// TestTwoAtOnce runs concurrent transfers to one target. Without force exactly one succeeds. With
+// force all do, one after the other.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, force := range []bool{false, true} {
@@ -271,8 +271,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestWrittenMeanwhile exports a workspace that is written: what arrives is a
-// state that it had.
+// TestWrittenMeanwhile exports a workspace during writes. The copy is a consistent snapshot.
 func TestWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -322,8 +321,7 @@ func count(t *testing.T, dir, pattern string) int {
 	return len(names)
 }
 
-// TestCheckout imports a git checkout: no empty directories, nothing
-// of a machine.
+// TestCheckout imports a git checkout, which has no empty directories and no machine files.
 func TestCheckout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

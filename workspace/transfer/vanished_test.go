@@ -1,6 +1,6 @@
 package transfer_test
 
-// Targets that disappear while they are being replaced.
+// Tests of targets that disappear while they are being replaced.
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"ac/workspace"
 )
 
-// unlocking is a file system that reports when the write lock of a workspace is released.
+// unlocking is a file system that calls released when a workspace's write lock is removed.
 type unlocking struct {
 	durable.FS
 	released func()
@@ -28,9 +28,9 @@ func (u unlocking) Remove(name string) error {
 	return err
 }
 
-// TestVanishedTarget replaces the target by another directory while the transfer holds the
-// lock, and removes that one as the lock is released: nothing is in place, and the transfer
-// says so.
+// TestVanishedTarget replaces the target with an empty directory while the transfer holds the
+// lock, and removes that directory when the lock is released. Nothing is in place then, and the
+// transfer must report that.
 func TestVanishedTarget(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"ac/workspace/workspacetest"
 )
 
-// TestWhatIsMadeIsValid checks a workspace after everything that makes or changes its
-// documents: init, members, projects, another leader of the conversations, init by force.
+// TestWhatIsMadeIsValid validates a workspace after each operation that creates or changes
+// documents: init, members, a project, another leader, a forced init.
 func TestWhatIsMadeIsValid(t *testing.T) {
 	t.Parallel()
 	ctx, env := t.Context(), workspace.SystemEnv()

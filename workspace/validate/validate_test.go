@@ -1,7 +1,6 @@
 package validate
 
-// A workspace with every kind of document, broken in many ways, with the exact
-// findings of each.
+// A workspace with every kind of document, broken in many ways, and the exact findings of each.
 
 import (
 	"bytes"
@@ -54,13 +53,13 @@ func put(t testing.TB, dir, name, text string) {
 	}
 }
 
-// breakage is one way to break the full workspace.
+// breakage is one way to break the workspace of fullWorkspace.
 type breakage struct {
 	name string
 	do   func(t *testing.T, dir string)
 }
 
-// swap replaces text in a file, which must be there.
+// swap replaces the first occurrence of a text in a file. The text must be there.
 func swap(file, old, fresh string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -246,7 +245,7 @@ func breakages() []breakage {
 		{"unreadable", func(t *testing.T, dir string) {
 			t.Helper()
 			if os.Geteuid() == 0 {
-				// Whoever may read everything gets what others would get.
+				// Root can read any file. A FIFO cannot be read either.
 				instead(task, fifo)(t, dir)
 				return
 			}
@@ -257,7 +256,7 @@ func breakages() []breakage {
 	}
 }
 
-// TestBrokenWorkspaces holds the findings of every broken workspace to
+// TestBrokenWorkspaces compares the findings of every broken workspace with
 // testdata/findings.txt.
 func TestBrokenWorkspaces(t *testing.T) {
 	t.Parallel()
@@ -292,8 +291,8 @@ func TestBrokenWorkspaces(t *testing.T) {
 	}
 }
 
-// TestKeptFindings pins that an open workspace tells the same as a first look,
-// before and after its documents change.
+// TestKeptFindings checks that an open workspace with cached findings reports the same as a fresh
+// validation, before and after its documents change.
 func TestKeptFindings(t *testing.T) {
 	t.Parallel()
 	for _, b := range breakages() {
