@@ -260,7 +260,7 @@ func TestMendTwiceAtOnce(t *testing.T) {
 	mendOf(t, p, false)
 }
 
-// TestOddFolders checks paths of every kind that are no workspace. None hangs, and nothing is
+// TestOddFolders checks paths of every kind that are not workspaces. None hangs, and nothing is
 // created.
 func TestOddFolders(t *testing.T) {
 	t.Parallel()

@@ -28,8 +28,7 @@ func TestStalled(t *testing.T) {
 	if n, err := term.Write(context.Background(), flood, func() { held++ }); !fault.Is(err, fault.TerminalStalled) || n >= len(flood) || held != 1 {
 		t.Errorf("%d %v, held %d times", n, err, held)
 	}
-	// The time until the first bytes were accepted must not count twice: that would be ten
-	// seconds.
+	// The bytes accepted at first must not delay the error by another five seconds.
 	if took := time.Since(began); took < 5*time.Second || took > 9*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -46,7 +45,7 @@ func TestStalled(t *testing.T) {
 }
 
 // TestTypedInOrder checks that texts are typed in the order of the calls, even while they wait
-// behind one that the program does not read.
+// for one that the program does not read.
 func TestTypedInOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

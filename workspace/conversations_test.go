@@ -33,8 +33,8 @@ func synced(t *testing.T, w *Workspace, project string, leader Leader) []string 
 	return ids
 }
 
-// TestDefaultsFollowTheOrg updates a project's default conversations as people join and leave. It
-// never removes their leaders.
+// TestDefaultsFollowTheOrg updates a project's default conversations as people join and leave.
+// Without an explicit leader they keep their leaders.
 func TestDefaultsFollowTheOrg(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())
@@ -149,8 +149,8 @@ func identities(t *testing.T, dir string) map[string]durable.Version {
 	return found
 }
 
-// TestDefaultsGiveWay puts invalid documents in the place of default conversations. The default
-// replaces them, and keeps their text in another file and the messages.
+// TestDefaultsGiveWay overwrites default conversations with invalid documents. The defaults are
+// restored, the invalid text is kept in another file, and so are the messages.
 func TestDefaultsGiveWay(t *testing.T) {
 	t.Parallel()
 	w := newWorkspaceDir(t, SystemEnv())

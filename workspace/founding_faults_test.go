@@ -16,8 +16,8 @@ import (
 	"ac/workspace/validate"
 )
 
-// TestInitFaults creates a workspace under every fault. A failure leaves nothing behind. A
-// process that dies leaves nothing, or a complete workspace.
+// TestInitFaults creates a workspace under every fault. A failure leaves nothing behind. A death
+// leaves either no target folder or a complete workspace.
 func TestInitFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds() {

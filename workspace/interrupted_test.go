@@ -45,9 +45,9 @@ func TestStepsOfInterruptedUnit(t *testing.T) {
 	}
 }
 
-// TestBestEffortNeverDropsUnit recovers a unit that was not applied at all, and whose best-effort
-// log cannot be written. Only those events are lost. Before that, the unit must not be reported
-// as one that cannot be completed.
+// TestBestEffortNeverDropsUnit recovers a unit that was not applied at all. If a log cannot take
+// its best-effort events, only they are lost. Before that, the unit must not be reported as one
+// that cannot be completed.
 func TestBestEffortNeverDropsUnit(t *testing.T) {
 	t.Parallel()
 	for name, log := range map[string]string{

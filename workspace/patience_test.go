@@ -10,7 +10,7 @@ import (
 )
 
 // TestPatience checks when the wait for the lock starts to count. Earlier work of a request does
-// not count. A request that queued behind one that gave up fails soon.
+// not count. A request that was queued while another one gave up fails soon.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	const patience = 2 * time.Second // much longer than the ten milliseconds of work
@@ -24,7 +24,7 @@ func TestPatience(t *testing.T) {
 	write(t, w, writeLockFile, `{"pid":1,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n")
 	for _, c := range []struct {
 		name string
-		ctx  context.Context //nolint:containedctx // the context of the case's only call
+		ctx  context.Context //nolint:containedctx // of the one call that the case is
 		full bool
 	}{
 		{"after long work", early, true}, {"queued behind it", early, false}, {"arrived later", arrived(env.Clock.Now().Add(time.Hour)), true}, {"no request", context.Background(), true},

@@ -250,8 +250,8 @@ func TestConsoleFrames(t *testing.T) {
 	}
 }
 
-// TestConsoleFlood checks that a client that reads slowly delays no other client, and receives a
-// cursor that skips the output it missed.
+// TestConsoleFlood checks that a client that does not read delays no other client, and later
+// receives a cursor that skips the output it missed.
 func TestConsoleFlood(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, patient)
@@ -308,8 +308,7 @@ func TestConsoleLimit(t *testing.T) {
 	}
 }
 
-// TestConsoleRefusals checks which requests are refused, and that a refused request starts
-// nothing.
+// TestConsoleRefusals checks which requests and sockets are refused.
 func TestConsoleRefusals(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -61,7 +61,7 @@ func TestSaidAgainToTheLiving(t *testing.T) {
 	c.await("Message", `"role":"assistant"`, "you said: left behind")
 	c.await("Done")
 	log := dialecttest.Must(os.ReadFile(filepath.Join(s.Dir, workspace.LogFile(s.Project, id))))
-	if n := strings.Count(string(log), `"type":"run.steer_queued","payload":`); n != 2 { // including the first text
+	if n := strings.Count(string(log), `"type":"run.steer_queued","payload":`); n != 2 { // with the first text
 		t.Errorf("%d texts were kept", n)
 	}
 }

@@ -212,7 +212,7 @@ func TestDeadAgent(t *testing.T) {
 	c.await("Done", `"t2"`)
 }
 
-// TestSlowReader checks that a client that reads slowly delays no other client, and still
+// TestSlowReader checks that a client that does not read delays no other client, and later
 // receives the whole text.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()

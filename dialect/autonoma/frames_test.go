@@ -201,7 +201,8 @@ func TestHandshake(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestUnmaskedClose checks that the server drops clients that close in a nonstandard way.
+// TestUnmaskedClose checks that the server drops clients that close with an unmasked frame or
+// without a close frame.
 func TestUnmaskedClose(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

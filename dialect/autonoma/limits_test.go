@@ -207,8 +207,8 @@ func TestRefusedByPolicy(t *testing.T) {
 	}
 }
 
-// switches returns the number of context switches of all threads of a process so far. A thread
-// without one never woke up.
+// switches returns the number of context switches of all threads of a process so far. A process
+// whose number stays the same never woke up.
 func switches(t *testing.T, pid int) (sum int) {
 	t.Helper()
 	for _, name := range dialecttest.Must(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))) {

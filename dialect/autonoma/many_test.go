@@ -29,8 +29,8 @@ func (s *stage) multiply(id string, n int) {
 	}
 }
 
-// TestOverIsNotRead checks that a poll only lists finished jobs and does not read them: it never
-// rereads a record that it saw finished. A client that connects later is not notified of their
+// TestOverIsNotRead checks that a poll lists finished jobs without reading them: a record that
+// was seen finished is never read again. A client that connects later is not notified of their
 // end.
 func TestOverIsNotRead(t *testing.T) {
 	t.Parallel()

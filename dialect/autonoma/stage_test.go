@@ -89,7 +89,7 @@ func (c *client) ask(method string, params any) frame {
 	return c.answer(id)
 }
 
-// do is ask for a request that must succeed. It decodes the result into into unless that is nil.
+// do is ask for a request that must succeed. A non-nil into receives the decoded result.
 func (c *client) do(method string, params, into any) frame {
 	c.T.Helper()
 	f := c.ask(method, params)

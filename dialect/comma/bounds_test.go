@@ -17,7 +17,7 @@ import (
 )
 
 // TestIsolation checks where runs of a repository work: in the repository itself or, with
-// worktree isolation, in their own worktree.
+// worktree isolation, in their own worktree, whose files do not appear in the repository.
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []string{doc.IsolationNone, doc.IsolationWorktree} {
@@ -95,7 +95,7 @@ func TestConversationBound(t *testing.T) {
 func TestDegraded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	if _, body := s.get("/health", http.Header{}); !strings.Contains(body, `{"status":"ok"`) { // it serves
+	if _, body := s.get("/health", http.Header{}); !strings.Contains(body, `{"status":"ok"`) { // healthy at first
 		t.Error(body)
 	}
 	away := s.Dir + "-away"

@@ -10,8 +10,9 @@ import (
 	"ac/runs/interaction"
 )
 
-// TestQuestions checks an agent's questions. Several are asked one after the other and answered
-// together. Answers may be a number, a label or free text. A plan is asked as a question.
+// TestQuestions checks an agent's questions. Several are asked one after the other, and their
+// answers reach the agent together. An answer may be a number, a label or free text. A plan is
+// asked as a question.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -210,7 +210,7 @@ func TestStreaming(t *testing.T) {
 }
 
 // TestStop checks stopping runs: prepared ones end at once, and live ones once they have stopped.
-// For any other run the message is ignored.
+// Stopping any other run has no effect.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -282,7 +282,7 @@ func TestSteer(t *testing.T) {
 }
 
 // TestPermission checks a permission request and each of its answers. A client that subscribes
-// later receives the open request too.
+// later also receives the open request.
 func TestPermission(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -88,7 +88,7 @@ func TestRuntimeFiles(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "run"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "run", pidFile), []byte("1\n"), 0o644); err != nil { // of a dead server
+	if err := os.WriteFile(filepath.Join(dir, "run", pidFile), []byte("1\n"), 0o644); err != nil { // a dead server's
 		t.Fatal(err)
 	}
 	r, err := Claim(dir, testGUID, NewToken())
@@ -269,7 +269,7 @@ func TestLate(t *testing.T) {
 	if err := r.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if err := stop(t.Context(), dir, time.Minute); err != nil && statusOf(err) != ExitFailed { // may be gone already
+	if err := stop(t.Context(), dir, time.Minute); err != nil && statusOf(err) != ExitFailed { // it may be gone already
 		t.Error(err)
 	}
 }
@@ -287,7 +287,7 @@ func TestTokenFiles(t *testing.T) {
 	if token, err := ReadToken(file("abc\n", 0o600)); token != "abc" || err != nil {
 		t.Errorf("%q, %v", token, err)
 	}
-	pipe := filepath.Join(t.TempDir(), "pipe") // that nobody writes to
+	pipe := filepath.Join(t.TempDir(), "pipe") // without a writer
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}

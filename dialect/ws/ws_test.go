@@ -115,7 +115,7 @@ func TestTooLong(t *testing.T) {
 	if _, text, err := client.Read(t.Context()); err != nil || string(text) != strconv.Itoa(1<<20) {
 		t.Fatalf("%q %v", text, err)
 	}
-	_ = client.Write(t.Context(), websocket.MessageText, []byte(strings.Repeat("x", 1<<20+1))) // the server may close it halfway
+	_ = client.Write(t.Context(), websocket.MessageText, []byte(strings.Repeat("x", 1<<20+1))) // it may be closed early
 	if _, _, err := client.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
 		t.Errorf("one byte too long: %v", err)
 	}

@@ -124,7 +124,7 @@ func TestKernelWalk(t *testing.T) {
 		t.Skip("SKIPPED: this kernel has no openat2")
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp(above, "") //nolint:usetesting // one per example
+		dir, err := os.MkdirTemp(above, "") //nolint:usetesting // one for each example
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestLooksFailNoTry checks that a delayed check of a lock does not make Try fail.
+// TestLooksFailNoTry checks that Try waits for a concurrent check of the lock instead of failing.
 func TestLooksFailNoTry(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -135,8 +135,8 @@ func TestLooksFailNoTry(t *testing.T) {
 	}
 }
 
-// TestRetireRace takes and retires one lock from many goroutines. No two ever hold it, although
-// its file is removed and recreated.
+// TestRetireRace takes and retires one lock from several goroutines. No two ever hold it,
+// although its file is removed and recreated.
 func TestRetireRace(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
@@ -179,7 +179,7 @@ func TestRetireRace(t *testing.T) {
 	}
 }
 
-// TestBoundedWait checks that a canceled wait returns the cause, and does not take the lock
+// TestBoundedWait checks that a wait that times out returns the cause, and does not take the lock
 // later.
 func TestBoundedWait(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ Anonymous:             0 kB
 }
 
 // TestRest unmaps this program's code while it runs, and execution maps it again. At some point
-// fewer pages are resident than before.
+// fewer file pages are resident than before.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	before := mappedCode(t)
@@ -63,7 +63,7 @@ func mappedCode(t *testing.T) int {
 
 // TestRestMakesNoGarbage bounds the allocations of unchangedParts. An idle process never collects
 // that garbage.
-func TestRestMakesNoGarbage(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
+func TestRestMakesNoGarbage(t *testing.T) { //nolint:paralleltest // its garbage is that of the process
 	text, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		t.Fatal(err)

@@ -311,7 +311,7 @@ func TestKeptFindings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What is kept must be old enough; the time of a change cannot be set.
+		// Only old files are cached, and a change time cannot be set. So the clock is advanced.
 		v := New(w)
 		later := v.memory()
 		later.now = func() time.Time { return time.Now().Add(time.Minute) }

@@ -9,8 +9,8 @@ import (
 	"ac/dialect/dialecttest"
 )
 
-// TestLongFrames checks that no frame is longer than clients accept, and that a clipped frame has
-// the same fields with the same types as the whole one.
+// TestLongFrames checks that no frame is longer than clients accept, and that a truncated frame
+// has the same fields with the same types as the whole one.
 func TestLongFrames(t *testing.T) {
 	t.Parallel()
 	at := Place{"run_1", "hash", "/r"}
@@ -61,8 +61,8 @@ func TestLongFrames(t *testing.T) {
 	}
 }
 
-// unlike reports where a clipped value has another type than the whole one, or contains something
-// that the whole one does not.
+// unlike reports where a truncated value has another type than the whole one, or contains
+// something that the whole one does not.
 func unlike(whole, cut any) string {
 	switch w := whole.(type) {
 	case map[string]any:
