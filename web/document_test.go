@@ -110,7 +110,8 @@ func (f *fixture) settled(path string) said {
 	return said{}
 }
 
-// timeless returns a page without the revision of its first frame, which differs on each request.
+// timeless returns a page without the revision and time of its first frame, which differ on each
+// request.
 func timeless(page string) string {
 	before, rest, _ := strings.Cut(page, `"rev":`)
 	_, after, _ := strings.Cut(rest, `"full":`)
