@@ -131,8 +131,8 @@ func TestAllProjects(t *testing.T) {
 	}
 }
 
-// TestTwoDecide resolves the same items from two clients at once. The items must then be closed to
-// further decisions.
+// TestTwoDecide sends opposite decisions on the same items at once. Each item must then be closed
+// to further decisions.
 func TestTwoDecide(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

@@ -119,7 +119,7 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-// log appends the events numbered from through to to a run, as another program would.
+// log appends the events with numbers in [from, to] to a run, as another program would.
 func (f *fixture) log(run string, from, to int) {
 	f.t.Helper()
 	appendEvents(f.t, f.dir, project, run, from, to)

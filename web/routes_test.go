@@ -108,7 +108,8 @@ func TestNoSync(t *testing.T) {
 	}
 }
 
-// TestComments checks that comments are written as the server's actor, whoever the body names.
+// TestComments checks that comments are written as the server's actor, whoever the body names, and
+// which bodies are refused.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

@@ -62,7 +62,7 @@ func transcriptNews(t *testing.T, r *reader) feed.TranscriptNotification {
 }
 
 // TestTranscript checks the stream of a transcript: its state, the existing items, then new ones. A
-// client that reconnects gets only what is new.
+// client that reconnects gets only new items and the last one, which it may have in part.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

@@ -223,7 +223,7 @@ func (p *tab) goTo(url string) {
 	p.until(`document.readyState === 'complete' && !!document.querySelector('main h1')`)
 }
 
-// eval evaluates an expression in the page, awaits its promise, and decodes the value into into.
+// eval evaluates an expression in the page, awaits its promise, and stores the value in into.
 func (p *tab) eval(expression string, into any) {
 	p.t.Helper()
 	var got struct {

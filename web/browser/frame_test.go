@@ -183,7 +183,7 @@ func load() float64 {
 	return one
 }
 
-// recorded replaces system notifications by a list.
+// recorded replaces system notifications with a list.
 const recorded = `
 	window.acNotified = [];
 	window.Notification = class {

@@ -178,8 +178,8 @@ func TestHostileTranscript(t *testing.T) {
 	}
 }
 
-// TestSecretsOfARun prints a secret. It must be masked in every tab of the run, and a manager may
-// reveal it.
+// TestSecretsOfARun prints a secret. The events, the log and the transcript must mask it, and a
+// manager may reveal it.
 func TestSecretsOfARun(t *testing.T) {
 	r := found(t)
 	const secret = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789abcdefghij"
