@@ -9,7 +9,7 @@ import (
 	"ac/runs/agent"
 )
 
-// TestStatusOfAFailedAgent: an agent that does not come up is no fault of this program.
+// TestStatusOfAFailedAgent checks that an agent failure maps to 409 and an unknown error to 500.
 func TestStatusOfAFailedAgent(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{agent.ReasonHandshake, agent.ReasonProtocol, agent.ReasonAuth, agent.ReasonEnded, agent.ReasonStuck} {

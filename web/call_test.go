@@ -9,7 +9,7 @@ import (
 	"ac/rpc"
 )
 
-// TestCallableIsDocumented holds docs/web.md to the methods that the page may call.
+// TestCallableIsDocumented checks that docs/web.md names every method that the page may call.
 func TestCallableIsDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/web.md")
@@ -23,9 +23,9 @@ func TestCallableIsDocumented(t *testing.T) {
 	}
 }
 
-// TestCallable holds the list of methods to the table: every read of a
-// workspace is in it, but for those of files outside, of machines and of what agents are
-// equipped with, and of nobody may be claimed to be somebody else.
+// TestCallable checks the callable methods against the RPC table. They include every method that
+// reads a workspace, except those for outside files, machines and agent equipment. None streams,
+// and none lets a client claim another identity.
 func TestCallable(t *testing.T) {
 	t.Parallel()
 	table := rpc.NewTable("")

@@ -1,6 +1,6 @@
 package web
 
-// The document of the page: its policy, its first rows, and how it is cached.
+// The document of the page: its policy, its first rows, and its caching.
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"ac/company"
 )
 
-// TestPage pins the page: its policy, what it is told, and that nothing it is
-// told ends its element.
+// TestPage checks the page's security policy and its boot data, and that no boot value can close
+// the element that holds it.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	hostile := `</script><script>alert(1)</script><!--` + "\u2028"
@@ -64,7 +64,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCaching pins tags and compression.
+// TestCaching checks ETags and compression.
 func TestCaching(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -94,8 +94,8 @@ func TestCaching(t *testing.T) {
 	}
 }
 
-// settled is a page that has its first rows, which a server that still reads its workspace
-// leaves to the stream, and that is the same when asked again.
+// settled returns a page that contains its first rows and has the same ETag on a repeated request.
+// While a server still reads its workspace, it sends the first rows only on the stream.
 func (f *fixture) settled(path string) said {
 	f.t.Helper()
 	got := f.get(path)
@@ -110,7 +110,8 @@ func (f *fixture) settled(path string) said {
 	return said{}
 }
 
-// timeless is a page without the moment of its first frame, by which it differs each time.
+// timeless returns a page without the revision and time of its first frame, which differ on each
+// request.
 func timeless(page string) string {
 	before, rest, _ := strings.Cut(page, `"rev":`)
 	_, after, _ := strings.Cut(rest, `"full":`)

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestHost pins by which names the server goes: a page whose own name was made
-// to lead here is refused.
+// TestHost checks which Host names the server accepts. Rejecting others defeats DNS rebinding.
 func TestHost(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -34,7 +33,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestOrigin pins that pages of other origins get nothing but the page itself.
+// TestOrigin checks that pages of other origins can load the page itself and nothing else.
 func TestOrigin(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -87,7 +86,8 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// TestContentType pins that no form of another site is taken for a request.
+// TestContentType checks that the server accepts only JSON, so that no form of another site can
+// make a request (CSRF).
 func TestContentType(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -106,8 +106,8 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// TestRemote pins that an address that others reach needs to be meant, and that
-// everything there needs the token.
+// TestRemote checks that listening on an address that others can reach requires --allow-remote, and
+// that every path then requires the token.
 func TestRemote(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"0.0.0.0", "::", "[::]", "192.0.2.1"} {
@@ -156,7 +156,7 @@ func orX(header string) string {
 	return header
 }
 
-// TestIPv6 pins that an IPv6 address works and is told in brackets.
+// TestIPv6 checks that the server listens on an IPv6 address and puts it in brackets in its URL.
 func TestIPv6(t *testing.T) {
 	t.Parallel()
 	o := options(newWorkspace(t))
@@ -184,9 +184,8 @@ func TestIPv6(t *testing.T) {
 	}
 }
 
-// TestAnotherUserOfThisMachine pins that a connection which is not of the server's user
-// reads, and writes nothing by any way. A request made here has no connection
-// that anybody could know.
+// TestAnotherUserOfThisMachine checks that a connection of another user may read but not write. An
+// httptest request has no connection whose user the server could determine.
 func TestAnotherUserOfThisMachine(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

@@ -1,6 +1,6 @@
 package web
 
-// Requests that no client should send: each is refused or bounded, and the server goes on.
+// Requests that no client should send: the server refuses or bounds each, and goes on.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestBodies pins the bound of bodies, however they are sent.
+// TestBodies checks the size limit of request bodies, with a Content-Length and chunked.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -35,8 +35,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestRequestLines sends what no client should: each is refused, and the server
-// goes on.
+// TestRequestLines sends malformed and unusual request lines. The server refuses each, or answers
+// as the table says, and goes on.
 func TestRequestLines(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -74,8 +74,8 @@ func TestRequestLines(t *testing.T) {
 	}
 }
 
-// TestSlowHead pins that a client which sends its request drop by drop is cut
-// off, and that others are served meanwhile.
+// TestSlowHead checks that the server disconnects clients that don't complete their request head in
+// time, and serves others meanwhile.
 func TestSlowHead(t *testing.T) {
 	t.Parallel()
 	s, err := Listen(t.Context(), options(newWorkspace(t)))
@@ -98,7 +98,8 @@ func TestSlowHead(t *testing.T) {
 	slow.Wait()
 }
 
-// TestPanic pins that a fault of one request is one answer.
+// TestPanic checks that a panic in one request becomes a 500 without details, and the server goes
+// on.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -111,8 +112,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestNothingLeaks looks for files of the workspace and of the machine behind
-// paths.
+// TestNothingLeaks checks that no path exposes files of the workspace or the machine (path
+// traversal).
 func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -128,8 +129,8 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// FuzzRequest sends request targets and hosts: none makes the server panic, and
-// no foreign host gets more than a refusal.
+// FuzzRequest sends request targets and hosts. None may cause a server error, and a foreign host
+// must get only refusals.
 func FuzzRequest(f *testing.F) {
 	for _, target := range []string{"/", "//", "/api/health", "/%2e%2e", "/%zz", "http://x/", "*", "/api/comments?limit=%", "/api/stream?run_id=a&since_seq=x", "/?token=%"} {
 		f.Add(target, "127.0.0.1", "http://127.0.0.1")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLaunch pins that a control room starts nothing unless it was allowed to, by any method,
-// and that acts are for its own user.
+// TestLaunch checks that a control room without --allow-launch starts nothing, by any method, and
+// that only the server's own user may act.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	closed, open := newServer(t), newServer(t, func(o *Options) { o.AllowLaunch = true })
@@ -53,8 +53,8 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// TestTokenCookie pins that a browser keeps the token in a cookie that is for this server only,
-// and that the cookie alone lets no page of another site write.
+// TestTokenCookie checks that the browser keeps the token in a cookie for this server only. The
+// cookie alone must not let a page of another site write (CSRF).
 func TestTokenCookie(t *testing.T) {
 	t.Parallel()
 	f := newServer(t, func(o *Options) { o.Token = true })
@@ -98,7 +98,7 @@ func TestTokenCookie(t *testing.T) {
 	}
 }
 
-// TestAllProjects pins a server without a project: what speaks of one needs its id.
+// TestAllProjects checks a server without a project: requests for project data need a project_id.
 func TestAllProjects(t *testing.T) {
 	t.Parallel()
 	f := newServer(t, func(o *Options) { o.ProjectID = "" })
@@ -131,7 +131,8 @@ func TestAllProjects(t *testing.T) {
 	}
 }
 
-// TestTwoDecide lets two people approve the same item at once: one decides, the other is told.
+// TestTwoDecide sends opposite decisions on the same items at once. Each item must then be closed
+// to further decisions.
 func TestTwoDecide(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -151,8 +152,8 @@ func TestTwoDecide(t *testing.T) {
 	}
 }
 
-// TestRowsAnywhere cuts the stream of rows behind every frame and resumes it: the rows are
-// those of room.read, wherever it was cut.
+// TestRowsAnywhere cuts the stream of rows after one to four frames and resumes it. The keys of the
+// rows must match those of room.read.
 func TestRowsAnywhere(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLines pins which frames of a stream have the last line of a run, also for a stream
-// that begins within the output.
+// TestLines checks which frames of a stream carry a last line, including on a stream that begins in
+// the middle of the output.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

@@ -1,7 +1,6 @@
 package web
 
-// What the tests stand on: a server over a workspace with a project, and clients
-// that say what they like.
+// Test fixtures: a server over a workspace with a project, and clients that can send anything.
 
 import (
 	"bufio"
@@ -26,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds the wait for a state on a machine that is at work.
+// patience bounds each wait, generously enough for a busy machine.
 const patience = 60 * time.Second
 
 const project = "proj_a"
@@ -77,7 +76,7 @@ func serve(t testing.TB, dir string, change ...func(*Options)) *fixture {
 	return start(t, s)
 }
 
-// start serves with a server that listens.
+// start serves on the listener of s and returns its fixture.
 func start(t testing.TB, s *Server) *fixture {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -120,7 +119,7 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-// log appends events n to m to a run, as another program would.
+// log appends the events with numbers in [from, to] to a run, as another program would.
 func (f *fixture) log(run string, from, to int) {
 	f.t.Helper()
 	appendEvents(f.t, f.dir, project, run, from, to)
@@ -159,7 +158,7 @@ func appendLine(t testing.TB, dir, project, run, text string) {
 	}
 }
 
-// said is an answer as a client got it.
+// said is a response as a client received it.
 type said struct {
 	status int
 	header http.Header
@@ -194,7 +193,7 @@ func (f *fixture) do(method, path, body string, headers ...string) said {
 
 func (f *fixture) get(path string, headers ...string) said { return f.do("GET", path, "", headers...) }
 
-// jsonRaw is short for what params are made of.
+// jsonRaw is short for json.RawMessage.
 type jsonRaw = json.RawMessage
 
 const isJSON = "Content-Type: application/json"
@@ -203,8 +202,7 @@ func (f *fixture) post(path, body string, headers ...string) said {
 	return f.do("POST", path, body, append(headers, isJSON)...)
 }
 
-// raw sends bytes and gives what comes back until the server closes, or has
-// answered a request that asks it to.
+// raw sends text as is and returns everything received until the connection closes.
 func (f *fixture) raw(t testing.TB, text string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", f.listener.Addr().String())
@@ -214,16 +212,16 @@ func (f *fixture) raw(t testing.TB, text string) string {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(patience))
 	go func() { _, _ = io.WriteString(c, text) }() // ends with the connection
-	got, _ := io.ReadAll(c)                        // a reset is an end too
+	got, _ := io.ReadAll(c)                        // a reset also ends the read
 	return string(got)
 }
 
 func (f *fixture) hostport() string { return f.listener.Addr().String() }
 
-// sse is one event of a stream; a comment has only that.
+// sse is one event of a stream. A comment sets only comment.
 type sse struct{ name, id, data, comment string }
 
-// reader reads a stream.
+// reader receives the events of a stream.
 type reader struct {
 	t      testing.TB
 	frames chan sse
@@ -293,7 +291,7 @@ func (r *reader) read(from io.Reader) {
 	}
 }
 
-// next gives the next event, comments left out.
+// next returns the next event and skips comments.
 func (r *reader) next() sse {
 	r.t.Helper()
 	deadline := time.After(patience)
@@ -312,7 +310,7 @@ func (r *reader) next() sse {
 	}
 }
 
-// until reads events until one fits.
+// until reads events up to the first that fits.
 func (r *reader) until(fits func(sse) bool) sse {
 	r.t.Helper()
 	for {
@@ -322,7 +320,7 @@ func (r *reader) until(fits func(sse) bool) sse {
 	}
 }
 
-// runEvent is what a stream of run events says of one.
+// runEvent is one event of a run as a stream sends it.
 type runEvent struct {
 	Project string          `json:"project_id"`
 	Run     string          `json:"run_id"`

@@ -10,8 +10,8 @@ import (
 	"ac/workspace"
 )
 
-// TestGrowingSecret sends a text with secrets in pieces of every size: no secret leaves, and
-// what is harmless arrives as it was.
+// TestGrowingSecret splits a text with secrets into pieces of every size. No secret may pass, and
+// harmless text must arrive unchanged.
 func TestGrowingSecret(t *testing.T) {
 	t.Parallel()
 	secret := "ghp_" + strings.Repeat("Ab1", 12)
@@ -36,8 +36,8 @@ func TestGrowingSecret(t *testing.T) {
 	}
 }
 
-// TestNoSecretInProofs pins that what a decision shows of an agent's words is masked, whichever
-// method it comes from, and that what the decision is made by stays as it is.
+// TestNoSecretInProofs checks that every method which returns evidence for a decision masks what
+// agents wrote, and leaves the hashes of the decision unchanged.
 func TestNoSecretInProofs(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -82,8 +82,7 @@ func TestNoSecretInProofs(t *testing.T) {
 	}
 }
 
-// secretDelta proposes lines with a secret for the memory of the project, and returns the id of
-// the proposal.
+// secretDelta proposes lines with a secret for the project's memory and returns the proposal's id.
 func (f *fixture) secretDelta(secret string) string {
 	f.t.Helper()
 	write(f.t, f.dir, "work/projects/proj_a/memory.md", "# Memory\n\n## Decisions\n\n- old\n")
@@ -95,14 +94,14 @@ func (f *fixture) secretDelta(secret string) string {
 	return id[1]
 }
 
-// secretSession leaves the record of a session that failed with a secret in its words.
+// secretSession writes the record of a failed session whose error contains a secret.
 func (f *fixture) secretSession(secret string) {
 	f.t.Helper()
 	write(f.t, f.dir, workspace.SessionFile("local_run_1"), "schema_version: 1\ntype: session_record\nsession_ref: local_run_1\nworkspace_dir: "+f.dir+"\n"+
 		"project_id: proj_a\nrun_id: run_1\nstatus: failed\nstarted_at_ms: 1\nended_at_ms: 2\nexit_code: 1\nerror: key "+secret+"\n")
 }
 
-// secretJob leaves a job whose attempt failed, and whose result tells the secret.
+// secretJob writes a job with a failed attempt, whose error and result contain a secret.
 func (f *fixture) secretJob(secret string) {
 	f.t.Helper()
 	write(f.t, f.dir, "work/projects/proj_a/jobs/j1/job.yaml", `schema_version: 1
@@ -120,8 +119,8 @@ final_result_relpath: jobs/j1/result.json
 	write(f.t, f.dir, "work/projects/proj_a/jobs/j1/result.json", `{"schema_version":1,"type":"result","job_id":"j1","attempt_run_id":"run_x","status":"failed","summary":"key `+secret+`","files_changed":[],"commands_run":[],"artifacts":[],"next_actions":[],"errors":[]}`)
 }
 
-// TestMasked pins that results with texts of agents are masked, and that a manager may ask for
-// what is masked, and a worker may not.
+// TestMasked checks that results with agents' texts are masked, and that a manager may request the
+// plain text but a worker may not.
 func TestMasked(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -149,8 +148,8 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// TestEveryReadIsMasked calls every method that reads, of a workspace with a secret in most of
-// what people and agents write: it leaves in no answer, and what is no secret stays as it is.
+// TestEveryReadIsMasked calls every reading method on a workspace with a secret in most texts that
+// people and agents write. No answer may contain the secret, and nothing else may be masked.
 func TestEveryReadIsMasked(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

@@ -2,6 +2,5 @@
 
 package web
 
-// raced says that the race detector is built in, which takes many times the
-// memory.
+// raced reports whether the race detector is enabled. TestEnd then ignores its time limit.
 const raced = true

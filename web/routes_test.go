@@ -1,6 +1,6 @@
 package web
 
-// The routes, their options, and what they write.
+// The routes: their options and responses.
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"ac/company"
 )
 
-// TestRoutes pins the answers of the contract with the page and the shell.
+// TestRoutes checks the responses that the page and the shell rely on.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -54,7 +54,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestQueries pins what options of a read mean.
+// TestQueries checks the query options of reads.
 func TestQueries(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -94,8 +94,8 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestNoSync pins that a server without sync reads the index as it is, unless a
-// request says otherwise.
+// TestNoSync checks that a server without sync reads the index as it is, unless a request asks for
+// a sync.
 func TestNoSync(t *testing.T) {
 	t.Parallel()
 	f := newServer(t, func(o *Options) { o.SyncIndex = false })
@@ -108,7 +108,8 @@ func TestNoSync(t *testing.T) {
 	}
 }
 
-// TestComments pins comments: as the server's actor, whoever the body names.
+// TestComments checks that comments are written as the server's actor, whoever the body names, and
+// which bodies are refused.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -149,7 +150,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// TestResolve pins decisions: as the server's actor, and what refuses them.
+// TestResolve checks that decisions are made as the server's actor, and which requests are refused.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -180,7 +181,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestCall pins the methods for the page.
+// TestCall checks the methods that the page may call, and the errors for others.
 func TestCall(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// rowStore is what a page keeps of the room: the rows by table and key.
+// rowStore is the page's copy of the room: rows by table and key.
 type rowStore map[string]map[string]jsonRaw
 
 // apply merges a frame into the store, as a page does.
@@ -63,7 +63,8 @@ type rowStream struct {
 	id    string // of the last frame
 }
 
-// openRows opens a stream of rows, packed or not, from a frame that the client has.
+// openRows opens a stream of rows, compressed or not. If last is set, the stream resumes after that
+// frame.
 func (f *fixture) openRows(t *testing.T, query, last string, packed bool) *rowStream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -96,7 +97,7 @@ func (f *fixture) openRows(t *testing.T, query, last string, packed bool) *rowSt
 	return s
 }
 
-// next is the next frame, or comment.
+// next returns the next frame.
 func (s *rowStream) next() (kind, data string) {
 	s.t.Helper()
 	for s.lines.Scan() {
@@ -117,7 +118,7 @@ func (s *rowStream) next() (kind, data string) {
 	return "", ""
 }
 
-// begin reads the frames up to the one after which nothing follows at once.
+// begin reads the initial frames, up to the last that arrives without a wait.
 func (s *rowStream) begin(store *rowStore) {
 	s.t.Helper()
 	for more := true; more; {
@@ -126,8 +127,8 @@ func (s *rowStream) begin(store *rowStore) {
 	}
 }
 
-// TestRows pins the stream of rows: everything, compressed or not, then what changed, and what
-// a client gets that comes back.
+// TestRows checks the stream of rows: first everything, compressed or not, then changes only. A
+// client that reconnects gets changes only, unless its frame is from another process.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -179,7 +180,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestManyTabs pins the bound of streams, and that a closed one makes room.
+// TestManyTabs checks the limit on open streams, and that closing one frees a slot.
 func TestManyTabs(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -204,8 +205,8 @@ func TestManyTabs(t *testing.T) {
 	}
 }
 
-// TestEveryRoute walks the routes: no answer has a type that is run or styles a page but the
-// vendored files, and none is guessed at.
+// TestEveryRoute checks the headers of every route. Only vendored files may have a script or style
+// type, and browsers must not sniff types.
 func TestEveryRoute(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -220,7 +221,7 @@ func TestEveryRoute(t *testing.T) {
 	for path := range maps.Keys(paths) {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT"} {
 			if method == "GET" && (path == "/api/events" || path == "/api/stream" || path == "/api/rows") {
-				continue // streams do not end; HEAD has their head
+				continue // streams do not end; HEAD checks their headers
 			}
 			got := f.do(method, path, "{}", isJSON)
 			h := got.header
@@ -237,8 +238,8 @@ func TestEveryRoute(t *testing.T) {
 	}
 }
 
-// TestVendored pins how vendored files are served: with their own bytes, for ever, and under
-// no other hash.
+// TestVendored checks that vendored files have the announced hash, are cacheable forever, and exist
+// under no other hash.
 func TestVendored(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -261,7 +262,7 @@ func TestVendored(t *testing.T) {
 	}
 }
 
-// TestBadge pins the icon with a number: nothing else of the request is part of it.
+// TestBadge checks the icon with a number. Nothing else of the request may get into it.
 func TestBadge(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -279,7 +280,7 @@ func TestBadge(t *testing.T) {
 	}
 }
 
-// rpcRows are the rows of room.read as a full frame.
+// rpcRows returns the rows of room.read as a full frame.
 func rpcRows(rows []jsonRaw) (string, error) {
 	text, err := json.Marshal(map[string]any{"rev": 1, "full": true, "set": rows, "del": []string{}})
 	return string(text), err

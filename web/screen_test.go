@@ -19,8 +19,8 @@ import (
 	"ac/snapshot"
 )
 
-// TestScreens pins the stream of screens: one at once, one after each change,
-// whoever made it, with an id.
+// TestScreens checks that the stream of screens sends one screen at once and one after each change,
+// whoever made it, each with an id.
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -71,7 +71,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// source is a workspace of which screens are made up.
+// source is a fake workspace that supplies screens.
 type source struct {
 	taken   atomic.Int64
 	state   atomic.Int64
@@ -100,8 +100,8 @@ func (s *source) screenSource() screenSource {
 	}
 }
 
-// TestCoalescing pins that a burst of changes is one screen, that a screen which
-// is the same but for its time is none, and that nobody watches for nobody.
+// TestCoalescing checks that a burst of changes yields one frame, that a screen which differs only
+// in its time yields none, and that watching stops with the last reader.
 func TestCoalescing(t *testing.T) {
 	t.Parallel()
 	var from source
@@ -158,8 +158,7 @@ func TestCoalescing(t *testing.T) {
 	leave()
 }
 
-// TestScreenErrors pins that a screen which cannot be taken is told, once, and
-// that the next one that can be taken is shown.
+// TestScreenErrors checks that the stream reports a failed screen once, and recovers by itself.
 func TestScreenErrors(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -171,7 +170,7 @@ func TestScreenErrors(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	from.fails.Store(false)
-	if got := r.next(); got.name != "snapshot" { // it looks again by itself
+	if got := r.next(); got.name != "snapshot" { // the stream retries by itself
 		t.Errorf("%+v", got)
 	}
 	f.screenOf(project).source.watch = func(func()) (func(), error) { return nil, errors.New("no watches left") }
@@ -192,7 +191,7 @@ func (s *screen) reading() bool {
 	return s.readers > 0
 }
 
-// TestKeepalive pins that an idle stream is kept alive.
+// TestKeepalive checks that idle streams send keepalives.
 func TestKeepalive(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

@@ -1,6 +1,6 @@
 package web
 
-// The life of a server: its end, others beside it, and no workspace.
+// The life of a server: its shutdown, several servers, and a missing workspace.
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ import (
 	"ac/internal/lateness"
 )
 
-// TestEnd pins that the server ends in two seconds, with streams that are read
-// and that are not, connections that are kept, and half a request.
+// TestEnd checks that the server shuts down within two seconds, despite open streams that are read
+// or not, idle connections, and incomplete requests.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -38,7 +38,7 @@ func TestEnd(t *testing.T) {
 		}
 		conns = append(conns, c)
 	}
-	f.log("run_1", 1, 20000) // more than a connection takes that is not read
+	f.log("run_1", 1, 20000) // more than an unread connection buffers
 	for _, r := range readers[:2] {
 		r.next()
 	}
@@ -61,8 +61,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestTwoServers pins that servers on one workspace see each other's work, and
-// that one address is for one of them.
+// TestTwoServers checks that servers on one workspace see each other's changes, and that they
+// cannot share an address.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	a := newServer(t)
@@ -78,7 +78,8 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// TestNoWorkspace pins that there is nothing to serve without one.
+// TestNoWorkspace checks that a server does not start without a workspace, and reports one that
+// disappears.
 func TestNoWorkspace(t *testing.T) {
 	t.Parallel()
 	if _, err := Listen(t.Context(), options(t.TempDir())); err == nil || !strings.Contains(err.Error(), "is not a workspace") {

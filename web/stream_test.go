@@ -1,6 +1,6 @@
 package web
 
-// The streams of events of runs.
+// The streams of run events.
 
 import (
 	"fmt"
@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// TestRunEvents pins the stream of a run: everything behind the seq that the
-// client has, then what comes.
+// TestRunEvents checks the stream of a run: all events after the client's seq, then new ones.
 func TestRunEvents(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -43,8 +42,8 @@ func TestRunEvents(t *testing.T) {
 	}
 }
 
-// TestAllRunEvents pins the stream of all runs: the newest first, then what
-// comes, new runs too, of one project where that is asked for.
+// TestAllRunEvents checks the stream of all runs: the newest 50 events, then new ones, including
+// those of new runs. With a project_id it sends only that project's events.
 func TestAllRunEvents(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -65,9 +64,8 @@ func TestAllRunEvents(t *testing.T) {
 	}
 }
 
-// TestResume breaks streams of all runs again and again while events come, in
-// old and in new runs: a client that says what it had last gets every event
-// once, also from the next server.
+// TestResume interrupts streams of all runs while events arrive in old and new runs. A client that
+// resumes from its last id gets every event once, even from another server.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -83,7 +81,7 @@ func TestResume(t *testing.T) {
 		writers.Go(func() {
 			for i := 1; i <= each; i += 3 {
 				f.log(fmt.Sprintf("run_%d", n), i, i+2)
-				time.Sleep(2 * time.Millisecond) // so that streams break between
+				time.Sleep(2 * time.Millisecond) // so that streams break in between
 			}
 		})
 	}
@@ -99,7 +97,7 @@ func TestResume(t *testing.T) {
 	}
 	server := f
 	for turn := 1; !complete(); turn++ {
-		if turn == 5 { // another server goes on
+		if turn == 5 { // another server takes over
 			writers.Wait()
 			server = serve(t, f.dir)
 		}
@@ -124,14 +122,14 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestPlaces pins places of many runs, and what is no place.
+// TestPlaces checks cursors over many runs, and texts that are not cursors.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	p := eventCursor{From: 1000}
 	for n := range 3 * maxCursorRuns {
 		p.pass(fmt.Sprintf("run_%d", n), 1, int64(500+n))
 	}
-	p.pass("run_old", 7, 1) // an event of an old program
+	p.pass("run_old", 7, 1) // a late event with an old time
 	got, ok := parseCursor(p.String())
 	if !ok || len(got.Runs) != maxCursorRuns || got.From != p.From || got.From < 500+2*maxCursorRuns || got.since()["run_old"] != 7 {
 		t.Errorf("%v %+v", ok, got)
@@ -152,7 +150,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestLineEnds pins that white space in a log ends no frame.
+// TestLineEnds checks that white space in a log ends no frame.
 func TestLineEnds(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -165,8 +163,8 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// TestSlowReader sends many events to three streams of which one does not read:
-// the others get them all, and so does that one when it begins.
+// TestSlowReader sends many events to three streams, one of which does not read. The others get all
+// events, and so does that one once it reads.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -182,7 +180,7 @@ func TestSlowReader(t *testing.T) {
 	fast := []*reader{f.open("/api/stream?runs=1"), f.open("/api/stream?runs=1")}
 	screens := f.open("/api/events")
 	buffer := make([]byte, 16)
-	if _, err := io.ReadFull(slow, buffer); err != nil { // it is connected
+	if _, err := io.ReadFull(slow, buffer); err != nil { // now it is connected
 		t.Fatal(err)
 	}
 	var writing sync.WaitGroup

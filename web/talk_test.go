@@ -1,6 +1,6 @@
 package web
 
-// The frames of a stream that tell when something was said.
+// The frames that notify a client of new messages.
 
 import (
 	"strings"
@@ -10,9 +10,9 @@ import (
 	"ac/workspace"
 )
 
-// TestTalk pins that a client is told when something is said, in rooms that are
-// there and in those that come, where it asked for that, and that its place among
-// the events stays.
+// TestTalk checks that a stream with talk=1 notifies of messages, in existing and new
+// conversations, and that this leaves the client's cursor unchanged. Other streams get no such
+// frame.
 func TestTalk(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -36,10 +36,10 @@ func TestTalk(t *testing.T) {
 	}
 	f.log("run_1", 2, 2)
 	r.until(func(one sse) bool { return one.name == "run" && eventOf(t, one).Seq == 2 })
-	silent.until(func(one sse) bool { return eventOf(t, one).Seq == 2 }) // each is the event of a run
+	silent.until(func(one sse) bool { return eventOf(t, one).Seq == 2 }) // each frame is a run event
 }
 
-// quiet reads what was told of an earlier change.
+// quiet discards frames of an earlier change until 50 ms pass without one.
 func (r *reader) quiet() {
 	for {
 		select {

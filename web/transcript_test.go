@@ -15,7 +15,7 @@ import (
 	"ac/workspace"
 )
 
-// print appends output of the agent of a run to its log, one line an event.
+// print appends output of a run's agent to its log, one line per event.
 func (f *fixture) print(run string, from int, lines ...string) {
 	f.t.Helper()
 	for n, line := range lines {
@@ -49,7 +49,7 @@ func words(n int) string {
 	return fmt.Sprintf(`{"type":"item.completed","item":{"id":"item_%d","type":"agent_message","text":"words %d"}}`, n, n)
 }
 
-// transcriptNews is what a stream of a transcript sends next.
+// transcriptNews returns the next notification of a transcript stream.
 func transcriptNews(t *testing.T, r *reader) feed.TranscriptNotification {
 	t.Helper()
 	one := r.next()
@@ -61,8 +61,8 @@ func transcriptNews(t *testing.T, r *reader) feed.TranscriptNotification {
 	return n
 }
 
-// TestTranscript pins the stream of a transcript: its state, what there is, then what
-// comes, and for a client that comes back what is new.
+// TestTranscript checks the stream of a transcript: its state, the existing items, then new ones. A
+// client that reconnects gets only new items and the last one, which it may have in part.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)
@@ -77,7 +77,7 @@ func TestTranscript(t *testing.T) {
 		{path, "", 0, []string{"words 1", "words 2", "words 3"}},
 		{path + "&project_id=proj_a", "", 0, []string{"words 1", "words 2", "words 3"}},
 		{path + "&tail=2", "", 0, []string{"words 2", "words 3"}},
-		{path + "&since_seq=2", "", 2, []string{"words 2", "words 3"}}, // 2 may have come in part
+		{path + "&since_seq=2", "", 2, []string{"words 2", "words 3"}}, // item 2 may have arrived in part
 		{path + "&tail=1", "Last-Event-ID: 2", 2, []string{"words 2", "words 3"}},
 		{path + "&since_seq=99", "", 0, []string{"words 1", "words 2", "words 3"}},
 	} {
@@ -124,7 +124,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// TestTranscriptFaults pins what is no stream of a transcript.
+// TestTranscriptFaults checks which requests for a transcript stream are refused.
 func TestTranscriptFaults(t *testing.T) {
 	t.Parallel()
 	f := newServer(t)

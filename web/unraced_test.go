@@ -2,5 +2,5 @@
 
 package web
 
-// raced says that the race detector is built in.
+// raced reports whether the race detector is enabled.
 const raced = false

@@ -2,8 +2,8 @@
 
 package browser
 
-// An agent that the real program launches: this test's binary, which speaks as codex
-// app-server does and does the steps of its prompt.
+// An agent for the real program to launch: this test binary, which speaks codex app-server's
+// protocol and follows the steps in its prompt.
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// pulse is the pace of the steps "pulse X".
+// pulse is the interval between the messages of "pulse X".
 const pulse = 1250 * time.Millisecond
 
 func TestMain(m *testing.M) {
@@ -30,8 +30,9 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// agent does steps, parted by semicolons: "say X", "run X", which asks for permission,
-// "question X", with the choices Red and Blue, "write NAMES X", "pulse X", and "hold", until it is steered or stopped.
+// agent follows the steps of a prompt, separated by semicolons: "say X"; "run X", which asks for
+// permission; "question X", with the choices Red and Blue; "write NAMES X"; "pulse X"; and "hold",
+// which waits until the agent is steered or stopped.
 type agent struct {
 	out         *json.Encoder
 	steps       []string
@@ -64,7 +65,8 @@ func (a *agent) say(text string) {
 	a.item("completed", object{"type": "agentMessage", "text": text})
 }
 
-// writeFiles writes files, named with commas between, with the same text and reports them as one change.
+// writeFiles writes the same text to files, whose names are separated by commas, and reports them
+// as one change.
 func (a *agent) writeFiles(names, text string, _ bool) {
 	a.items++
 	status := "completed"
@@ -78,7 +80,7 @@ func (a *agent) writeFiles(names, text string, _ bool) {
 	a.item("completed", object{"type": "fileChange", "status": status, "changes": changes})
 }
 
-// advance does steps until one waits for somebody.
+// advance performs steps until one must wait for a person.
 func (a *agent) advance() {
 	for ; len(a.steps) > 0; a.steps = a.steps[1:] {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(a.steps[0]), " ")
@@ -93,7 +95,7 @@ func (a *agent) advance() {
 			a.ask("item/tool/requestUserInput", object{"questions": []object{{"id": "q", "header": "Colour", "question": rest,
 				"options": []object{{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}}}}})
 			return
-		case "pulse": // says something at a steady pace, until it is stopped
+		case "pulse": // says something at a steady pace until stopped
 			for i := 0; ; i++ {
 				a.say(fmt.Sprintf("%s %d", rest, i))
 				time.Sleep(pulse)
@@ -110,7 +112,7 @@ func (a *agent) advance() {
 	a.tell("turn/completed", object{"turn": object{"id": a.turnID(), "status": "completed"}})
 }
 
-// answered ends the step that waits.
+// answered completes the waiting step and advances.
 func (a *agent) answered(decision string, answers []string) {
 	verb, rest, _ := strings.Cut(strings.TrimSpace(a.steps[0]), " ")
 	a.steps = a.steps[1:]

@@ -2,7 +2,7 @@
 
 package browser
 
-// Accessibility: axe-core finds nothing, in each view, theme and width.
+// Accessibility: axe-core must find no violation in any view, theme and width.
 
 import (
 	"archive/tar"
@@ -21,13 +21,13 @@ import (
 	"testing"
 )
 
-// axe-core, as the registry has it. It is fetched for the tests and is no part of the program.
+// The axe-core package in the registry. The tests fetch it; the program does not contain it.
 const (
 	axePackage   = "axe-core@4.14.1"
 	axeIntegrity = "sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ=="
 )
 
-// axeSource is the script of axe-core: of the file that AC_AXE names, else fetched once.
+// axeSource returns the script of axe-core, from the file named by AC_AXE or else fetched once.
 var axeSource = sync.OnceValues(func() (string, error) {
 	if name := os.Getenv("AC_AXE"); name != "" {
 		text, err := os.ReadFile(name)
@@ -57,7 +57,7 @@ var axeSource = sync.OnceValues(func() (string, error) {
 	return fileOf(packed, "package/axe.min.js")
 })
 
-// fileOf is a file of a package.
+// fileOf returns a file of a gzipped tar archive.
 func fileOf(packed []byte, name string) (string, error) {
 	plain, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -75,7 +75,7 @@ func fileOf(packed []byte, name string) (string, error) {
 	}
 }
 
-// accessible fails the test for each violation that axe-core finds in what is shown.
+// accessible fails the test for each violation that axe-core finds in the current page.
 func (p *tab) accessible(what string) {
 	p.t.Helper()
 	source, err := axeSource()
@@ -99,7 +99,8 @@ func (p *tab) accessible(what string) {
 	}
 }
 
-// fits fails the test where something is wider than the screen, or the view has not one h1.
+// fits fails the test if something is wider than the screen, or the view does not have exactly one
+// h1.
 func (p *tab) fits(what string) {
 	p.t.Helper()
 	var wide string

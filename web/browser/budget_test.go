@@ -2,8 +2,8 @@
 
 package browser
 
-// What the page costs: bytes, processor, time to the first rows and from a key to the
-// screen. The figures are printed; a machine that does other work is not judged by them.
+// The costs of the page: bytes, CPU, time to the first rows, and time from a key press to the
+// screen. The tests print the figures. On a busy machine, a missed limit fails no test.
 
 import (
 	"fmt"
@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// within prints a figure and holds it to twice its limit, unless the machine is busy.
+// within logs a figure and fails the test if it exceeds twice its limit, unless the machine is
+// busy.
 func within(t *testing.T, what string, seen, limit float64, unit string) {
 	t.Helper()
 	busy := load() > 1.5*float64(runtime.NumCPU())
@@ -29,7 +30,7 @@ func within(t *testing.T, what string, seen, limit float64, unit string) {
 	}
 }
 
-// received is how many bytes the tab got over the network.
+// received returns the bytes that the tab received over the network.
 func (p *tab) received() (sum float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +40,7 @@ func (p *tab) received() (sum float64) {
 	return sum
 }
 
-// TestBudgetOfNow watches six runs that write every 1.25 s.
+// TestBudgetOfNow measures the page while it shows six runs that write every 1.25 s.
 func TestBudgetOfNow(t *testing.T) {
 	r := found(t)
 	for i := range 6 {
@@ -69,7 +70,7 @@ func TestBudgetOfNow(t *testing.T) {
 	hidden(t, p)
 }
 
-// hidden measures a tab that nobody looks at.
+// hidden measures the traffic of a hidden tab.
 func hidden(t *testing.T, p *tab) {
 	p.hide()
 	p.until(`window.acHidden === true && window.acStreams === 1`)
@@ -78,7 +79,7 @@ func hidden(t *testing.T, p *tab) {
 	within(t, "hidden tab, over the wire", (p.received()-bytes)/1024/time.Since(began).Minutes(), 5, "KiB/min")
 }
 
-// firstRow records when the first row of a run was painted.
+// firstRow records when the page painted the first row of a run.
 const firstRow = `
 	new MutationObserver((list, self) => {
 		if (!document.querySelector('[data-run]')) return;
@@ -97,7 +98,7 @@ func TestBudgetOf500Runs(t *testing.T) {
 	p := launch(t).open(t, 1440, 900, false)
 	p.do("Network.enable", struct{}{}, nil)
 	p.do("Page.addScriptToEvaluateOnNewDocument", object{"source": firstRow}, nil)
-	p.goTo(r.url) // the room is read; a lead's page is opened where somebody looks already
+	p.goTo(r.url) // warms up the server, as for a page that others already use
 	p.lives()
 	p.until(`document.querySelector('[data-count="500"]')`)
 	bytes := p.received()

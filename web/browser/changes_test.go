@@ -2,7 +2,7 @@
 
 package browser
 
-// What a run changed: diffs, comments on lines, and bringing it into the repository.
+// The changes of a run: diffs, comments on lines, and landing.
 
 import (
 	"os"
@@ -27,7 +27,7 @@ func Carry(key string) string { return key }
 END
 echo 'package ledger' > ledger/key.go`
 
-// TestChanges shows what a run changed, by line and word, and lands it.
+// TestChanges checks that the page shows a run's changes by line and word, and lands them.
 func TestChanges(t *testing.T) {
 	r := inRepository(t)
 	run := r.inWorktree(changesOfLedger)
@@ -47,7 +47,7 @@ func TestChanges(t *testing.T) {
 		t.Error("the file is not in the address")
 	}
 
-	// As uncommitted changes, and back.
+	// Land as uncommitted changes, then revert.
 	retry := filepath.Join(filepath.Dir(r.dir), "ledger/retry.go")
 	p.click("[data-act=land]", "As uncommitted")
 	p.until(`document.querySelector('[role=dialog] [data-act=confirm]:not(:disabled)')`)
@@ -66,7 +66,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("the file is not as it was: %v %s", err, text)
 	}
 
-	// As one commit.
+	// Land as one commit.
 	p.click("[data-act=land]", "Land")
 	p.until(`document.querySelector('[role=dialog] [data-act=confirm]:not(:disabled)')`)
 	p.eval(`document.querySelector('[role=dialog] textarea').focus()`, nil)
@@ -84,7 +84,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestConflicts names the files that conflict, and lands nothing.
+// TestConflicts checks that the page names the conflicting files and does not allow landing.
 func TestConflicts(t *testing.T) {
 	r := inRepository(t)
 	run := r.inWorktree(changesOfLedger)
@@ -105,8 +105,8 @@ func TestConflicts(t *testing.T) {
 	p.allow("409")
 }
 
-// TestLinesLikeHeaders counts and shows lines that begin like the headers of a file, in a change
-// of two files.
+// TestLinesLikeHeaders checks that changed lines which look like diff headers are counted and
+// shown, in a change of two files.
 func TestLinesLikeHeaders(t *testing.T) {
 	r := inRepository(t)
 	run := r.launch("write a.sql,b.sql ++ first;say Done.", "--repo", r.repo(), "--level", "patch", "--mode", "accept_edits")
@@ -123,8 +123,8 @@ func TestLinesLikeHeaders(t *testing.T) {
 	}
 }
 
-// TestReview comments on a line of what a run changed; what was not sent survives a reload,
-// and the agent gets it when it continues.
+// TestReview comments on a changed line. The draft must survive a reload, and the agent must
+// receive the comment when it continues.
 func TestReview(t *testing.T) {
 	r := inRepository(t)
 	run := r.launch("write key.go package ledger;say Done.", "--repo", r.repo(), "--level", "patch", "--mode", "accept_edits")
@@ -156,8 +156,8 @@ func TestReview(t *testing.T) {
 	p.shows("[data-kind=message]", "Comments on your changes:")
 }
 
-// TestDecidedFilesArePutBack approves files, takes them back on Decided, and is told there what
-// became of them, also when they are applied once more.
+// TestDecidedFilesArePutBack approves files and reverts them on Decided. Decided must show what
+// happened to them, including when they are applied again.
 func TestDecidedFilesArePutBack(t *testing.T) {
 	r := inRepository(t)
 	project := "work/projects/" + r.project + "/project.yaml"
@@ -195,7 +195,7 @@ func TestDecidedFilesArePutBack(t *testing.T) {
 	p.until(`document.querySelector('.decision-row [data-act=revert]')`)
 }
 
-// repo is the repository that the project works in.
+// repo returns the id of the project's repository.
 func (r *company) repo() string {
 	r.t.Helper()
 	roots, err := os.ReadFile(filepath.Join(r.dir, ".local/machine.yaml"))

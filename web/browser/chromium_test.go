@@ -2,8 +2,8 @@
 
 package browser
 
-// A headless Chromium, driven over a pair of pipes in the DevTools protocol:
-// messages of JSON, each ended by a zero byte. No port is opened for it.
+// A headless Chromium, driven through a pair of pipes by the DevTools protocol: JSON messages, each
+// terminated by a zero byte. It opens no port.
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must come.
+// patience is the timeout of each wait.
 const patience = 30 * time.Second
 
 type chromium struct {
@@ -53,8 +53,7 @@ type tab struct {
 	bytes   map[string]int64 // received since Network was enabled, by request
 }
 
-// launch starts a browser with a profile of its own; it and all its children
-// end with the test.
+// launch starts a browser with its own profile. The browser and its children end with the test.
 func launch(t *testing.T) *chromium {
 	t.Helper()
 	profile, err := os.MkdirTemp("", "ac-browser-") //nolint:usetesting // the browser may write there for a moment after its end
@@ -172,8 +171,7 @@ func (c *chromium) call(t *testing.T, session, method string, params any, result
 	}
 }
 
-// open opens a tab with storage of its own. What its console says of errors
-// fails the test at its end.
+// open opens a tab with its own storage. Errors in its console fail the test at its end.
 func (c *chromium) open(t *testing.T, width, height int, dark bool) *tab {
 	t.Helper()
 	var made struct{ BrowserContextID string }
@@ -188,7 +186,7 @@ func (c *chromium) open(t *testing.T, width, height int, dark bool) *tab {
 	return tab
 }
 
-// tabOf opens a tab of a storage.
+// tabOf opens a tab in an existing browser context.
 func (c *chromium) tabOf(t *testing.T, storage string, target map[string]any) *tab {
 	t.Helper()
 	var made struct{ TargetID, SessionID string }
@@ -218,14 +216,14 @@ func (p *tab) do(method string, params, result any) {
 	p.c.call(p.t, p.session, method, params, result)
 }
 
-// goTo opens an address and waits until the page has drawn something of it.
+// goTo opens an address and waits until the page has drawn something.
 func (p *tab) goTo(url string) {
 	p.t.Helper()
 	p.do("Page.navigate", map[string]any{"url": url}, nil)
 	p.until(`document.readyState === 'complete' && !!document.querySelector('main h1')`)
 }
 
-// eval gives the value of an expression of the page, awaited.
+// eval evaluates an expression in the page, awaits its promise, and stores the value in into.
 func (p *tab) eval(expression string, into any) {
 	p.t.Helper()
 	var got struct {
@@ -252,7 +250,7 @@ func (p *tab) holds(condition string) (yes bool) {
 	return yes
 }
 
-// until waits for a condition of the page.
+// until waits until a condition holds in the page.
 func (p *tab) until(condition string) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(15 * time.Millisecond) {
@@ -267,21 +265,20 @@ func (p *tab) until(condition string) {
 	}
 }
 
-// shows waits for a text in what matches a selector.
+// shows waits until an element that matches selector contains text.
 func (p *tab) shows(selector, text string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf(`[...document.querySelectorAll(%q)].some((e) => e.textContent.includes(%q))`, selector, text))
 }
 
-// click presses the first element of a selector that has a text.
+// click waits for an element that matches selector and contains text, and clicks the first.
 func (p *tab) click(selector, text string) {
 	p.t.Helper()
 	p.shows(selector, text)
 	p.eval(fmt.Sprintf(`[...document.querySelectorAll(%q)].find((e) => e.textContent.includes(%q)).click()`, selector, text), nil)
 }
 
-// key presses a key as a keyboard does; modifiers as the protocol counts them
-// (2 is Ctrl).
+// key presses and releases a key. modifiers has the protocol's bits (2 is Ctrl).
 func (p *tab) key(key string, modifiers int) {
 	p.t.Helper()
 	params := map[string]any{"type": "keyDown", "key": key, "modifiers": modifiers}
@@ -313,14 +310,14 @@ func (p *tab) picture() []byte {
 	return picture
 }
 
-// heap is the size of what the page keeps alive, after a collection, in bytes.
+// heap returns the bytes of live objects of the page, after a garbage collection.
 func (p *tab) heap() float64 {
 	p.t.Helper()
 	p.do("HeapProfiler.collectGarbage", struct{}{}, nil)
 	return p.metric("JSHeapUsedSize")
 }
 
-// metric is a figure of the browser about the page.
+// metric returns a performance metric of the page.
 func (p *tab) metric(name string) float64 {
 	p.t.Helper()
 	var got struct {
@@ -339,7 +336,8 @@ func (p *tab) metric(name string) float64 {
 	return 0
 }
 
-// complaint tells whether the console of the page holds a text, and forgets it.
+// complaint reports whether the page's console has an error containing text, and removes the first
+// such error.
 func (p *tab) complaint(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -358,8 +356,8 @@ func (p *tab) sibling() *tab {
 	return p.c.tabOf(p.t, p.context, map[string]any{})
 }
 
-// hide makes the page believe that nobody looks at it, counts the streams that it opens from
-// then on, and marks when it has given up its own.
+// hide makes the page believe that it is hidden. From then on it counts the page's open streams in
+// acStreams, and sets acHidden once the page has closed its own stream.
 func (p *tab) hide() {
 	p.t.Helper()
 	p.eval(`(() => {
@@ -379,7 +377,7 @@ func (p *tab) hide() {
 	})()`, nil)
 }
 
-// allow lets the console of the page hold a text: the test causes it.
+// allow ignores console errors that contain text, for a test that causes them.
 func (p *tab) allow(text string) {
 	p.t.Cleanup(func() {
 		for p.complaint(text) {
@@ -387,8 +385,8 @@ func (p *tab) allow(text string) {
 	})
 }
 
-// count adds what the browser reports of a request: pieces while it lasts, and all of it,
-// with its head, at its end.
+// count adds up the bytes that the browser reports for a request: chunks during the request, and
+// the total with headers at its end.
 func (p *tab) count(method string, params json.RawMessage) {
 	var got struct {
 		RequestID         string

@@ -2,7 +2,7 @@
 
 package browser
 
-// The frame: the link, the title and the icon, the switcher, the palette, the keys.
+// The frame: the link, title and icon, switcher, palette and keys.
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestLostLink ends the server under the page: the page says so, keeps what is written in a
-// field, stops its clocks, and marks what changed meanwhile.
+// TestLostLink stops the server under an open page. The page must show the loss, keep a field's
+// text, stop its clocks, and mark what changed meanwhile.
 func TestLostLink(t *testing.T) {
 	r := found(t)
 	r.launch("say Hello;hold")
@@ -58,7 +58,8 @@ func TestLostLink(t *testing.T) {
 	}
 }
 
-// TestTitleAndIcon follows the number of what calls.
+// TestTitleAndIcon checks that title and icon show the number of needs, and that keys and the
+// palette open views.
 func TestTitleAndIcon(t *testing.T) {
 	r := found(t)
 	r.serve("--project", r.project)
@@ -77,7 +78,7 @@ func TestTitleAndIcon(t *testing.T) {
 	p.key("Enter", 0)
 	p.until(`location.hash === '#/decided' && !document.querySelector('[data-palette]')`)
 	p.until(`document.activeElement.id === 'title' && document.activeElement.textContent === 'Decided'`)
-	// Esc gives the focus back to where it was.
+	// Esc returns the focus to where it was.
 	p.eval(`document.querySelector('.side [data-act=projects]').focus()`, nil)
 	p.key("k", 2)
 	p.until(`document.querySelector('[data-palette]')`)
@@ -85,7 +86,7 @@ func TestTitleAndIcon(t *testing.T) {
 	p.until(`!document.querySelector('[data-palette]') && document.activeElement.dataset.act === 'projects'`)
 }
 
-// TestSearch finds a run by what its agent said, and opens it there.
+// TestSearch finds a run by its agent's words, and opens it at them.
 func TestSearch(t *testing.T) {
 	r := found(t)
 	run := r.launch("say The carburettor needs a new gasket.;hold")
@@ -105,7 +106,7 @@ func TestSearch(t *testing.T) {
 	p.shows("main", "needs a new gasket")
 }
 
-// TestSwitcher narrows by name and goes to all projects.
+// TestSwitcher filters projects by name, switches to one, and goes to all projects.
 func TestSwitcher(t *testing.T) {
 	r := found(t)
 	r.ac("project:new", r.dir, "--name", "Search relevance")
@@ -129,7 +130,7 @@ func TestSwitcher(t *testing.T) {
 	if p.holds(`document.querySelector('main').textContent.includes('proj_')`) {
 		t.Error("a project is shown as its id")
 	}
-	// Addresses of the page's earlier version, and ones that lead nowhere.
+	// Addresses of earlier versions of the page, and addresses that do not exist.
 	for old, now := range map[string]string{"#/pending": "Needs you", "#/decisions": "Decided", "#/nowhere": "There is no such place"} {
 		p.eval(`location.hash = '`+old+`'`, nil)
 		p.shows("main h1", now)
@@ -139,8 +140,8 @@ func TestSwitcher(t *testing.T) {
 	p.shows("main", "There is no such need")
 }
 
-// TestOneConnectionForHiddenTabs hides tabs: together they hold one stream, and the title of
-// each still tells what came.
+// TestOneConnectionForHiddenTabs hides several tabs. Together they must keep one stream open, and
+// each must still update its title.
 func TestOneConnectionForHiddenTabs(t *testing.T) {
 	r := found(t)
 	r.serve("--project", r.project)
@@ -172,7 +173,7 @@ func TestOneConnectionForHiddenTabs(t *testing.T) {
 	}
 }
 
-// load is how many processes want a processor now.
+// load returns the one-minute load average.
 func load() float64 {
 	var one float64
 	text := strings.Fields(readFile("/proc/loadavg"))
@@ -182,7 +183,7 @@ func load() float64 {
 	return one
 }
 
-// recorded replaces the notifications of the system by a list.
+// recorded replaces system notifications with a list.
 const recorded = `
 	window.acNotified = [];
 	window.Notification = class {
@@ -193,8 +194,8 @@ const recorded = `
 	};
 `
 
-// TestNotifications tells who chose it of new needs, one each, and of many at once only their
-// number.
+// TestNotifications checks that a person who turned notifications on gets one for each new need,
+// and only a count for many at once.
 func TestNotifications(t *testing.T) {
 	r := found(t)
 	r.serve("--project", r.project)
@@ -210,7 +211,8 @@ func TestNotifications(t *testing.T) {
 	r.help("While it is seen", "?")
 	p.until(`document.title.startsWith('(1)')`)
 	p.hide()
-	// The first need comes after the stream of a tab that is seen, and before that of hidden ones.
+	// The first need arrives after the visible tab's stream has closed and before the stream of
+	// hidden tabs opens.
 	p.eval(`(() => {
 		const real = window.fetch;
 		window.fetch = async (...args) => {
@@ -247,7 +249,7 @@ func TestNotifications(t *testing.T) {
 	p.until(`location.hash.startsWith('#/needs/help')`)
 }
 
-// TestRowsStayUnderThePointer lets new needs come in above the one that has the focus.
+// TestRowsStayUnderThePointer checks that a focused row does not move when a new need arrives.
 func TestRowsStayUnderThePointer(t *testing.T) {
 	r := found(t)
 	for i := range 4 {
@@ -289,8 +291,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// TestReloadKeepsThePlace reloads a scrolled list with the focus in it, and a note that is
-// being written.
+// TestReloadKeepsThePlace reloads a scrolled list with a focused row, and a half-written note.
 func TestReloadKeepsThePlace(t *testing.T) {
 	r := found(t)
 	r.create(100)
@@ -326,7 +327,7 @@ func TestReloadKeepsThePlace(t *testing.T) {
 	p.until(`document.activeElement.tagName === 'TEXTAREA' && document.activeElement.value === 'half a note' && document.activeElement.selectionStart === 4`)
 }
 
-// reload loads the page anew, and waits until the old one is gone.
+// reload reloads the page, and waits until the new one has drawn something.
 func (p *tab) reload() {
 	p.t.Helper()
 	p.eval(`window.acBefore = true`, nil)
@@ -334,8 +335,8 @@ func (p *tab) reload() {
 	p.until(`!window.acBefore && document.readyState === 'complete' && !!document.querySelector('main h1')`)
 }
 
-// TestCutStream ends the server while a run streams into the page: the page says so, and has
-// all that the run said meanwhile once, when there is a server again.
+// TestCutStream stops the server while a run streams into the page. The page must show the loss.
+// After a restart it must show everything the run said meanwhile, once.
 func TestCutStream(t *testing.T) {
 	r := found(t)
 	run := r.launch("pulse Line")

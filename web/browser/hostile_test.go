@@ -2,12 +2,12 @@
 
 package browser
 
-// Texts that have been used against pages that render what others write: kinds of payloads
-// that DOMPurify and OWASP test with, in our own words.
+// Texts that attack pages which render what others wrote: the kinds of payloads that DOMPurify and
+// OWASP test with, in our own words.
 
 import "encoding/json"
 
-// line is a value as a line of JSON.
+// line returns a value as a line of JSON.
 func line(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -2,16 +2,16 @@
 
 package browser
 
-// Repositories that are made to harm who looks at what changed in them.
+// Repositories made to harm a person who reviews their changes.
 
 import (
 	"fmt"
 	"testing"
 )
 
-// hostileRepository names files as an attacker would, in a shell that knows printf: control
-// characters, bidirectional marks, markup; with a line of half a MiB, a binary file, links
-// that lead out, and more files than are shown.
+// hostileRepository is a shell script that names files as an attacker would: control characters,
+// bidirectional marks, markup. It also makes a line of half a MiB, a binary file, symbolic links
+// that lead out, and more files than the page shows.
 const hostileRepository = `
 put() { printf '%s\n' "$2" > "$1"; }
 put "$(printf 'aa\033]0;pwned\007\033[2Jx')" one
@@ -28,8 +28,8 @@ mkdir -p many
 i=0; while [ $i -lt 10000 ]; do : > many/f$i; i=$((i+1)); done
 `
 
-// TestHostileRepository opens each of the hostile files of a run: names are text without hidden
-// characters, no script runs, nothing of outside is read, and the page stays usable.
+// TestHostileRepository opens each hostile file of a run. Names must be text without hidden
+// characters, no script may run, nothing outside may be read, and the page must fit its window.
 func TestHostileRepository(t *testing.T) {
 	r := inRepository(t)
 	run := r.inWorktree(hostileRepository)

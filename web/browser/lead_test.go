@@ -2,8 +2,8 @@
 
 package browser
 
-// What a lead does who keeps the page open all day: passing things on, another budget, a
-// phone, the page of another machine.
+// The work of a lead who keeps the page open all day: passing requests on, raising budgets, using a
+// phone, and opening the page of another machine.
 
 import (
 	"crypto/sha256"
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestSecretsOfNeeds looks at needs whose proofs hold a secret: it is masked, and a manager may
-// look at it until another place is opened.
+// TestSecretsOfNeeds checks that a secret in the proofs of a need is masked. A manager may reveal
+// it until another place is opened.
 func TestSecretsOfNeeds(t *testing.T) {
 	r := found(t)
 	const secret = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
@@ -41,8 +41,8 @@ func TestSecretsOfNeeds(t *testing.T) {
 	p.until(`!document.documentElement.innerHTML.includes('AbCdEf')`)
 }
 
-// elsewhere makes the browser take the page for one of a plain http address of another
-// machine, which has no clipboard and no random UUIDs.
+// elsewhere removes what browsers withhold from a plain http address of another machine: the
+// clipboard and random UUIDs.
 const elsewhere = `
 	delete Crypto.prototype.randomUUID;
 	Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined, configurable: true });
@@ -50,8 +50,8 @@ const elsewhere = `
 	DataTransfer.prototype.setData = function (type, text) { window.acCopiedText = text; return set.call(this, type, text); };
 `
 
-// TestPageOfAnotherMachine starts a run, and copies an address, on a page without the parts of
-// the browser that are for secure addresses only.
+// TestPageOfAnotherMachine starts a run and copies an address, without the browser features that
+// need a secure context.
 func TestPageOfAnotherMachine(t *testing.T) {
 	r := inRepository(t)
 	r.serve("--project", r.project, "--allow-launch")
@@ -75,8 +75,8 @@ func TestPageOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// TestLookingMakesNobody opens every view: nobody is hired by that, and Start knows the
-// repositories all the same.
+// TestLookingMakesNobody opens every view. That must not hire an agent, and Start must still list
+// the repositories.
 func TestLookingMakesNobody(t *testing.T) {
 	r := inRepository(t)
 	staff := func() int {
@@ -98,7 +98,7 @@ func TestLookingMakesNobody(t *testing.T) {
 	}
 }
 
-// TestContinueWithAnotherBudget continues a run that went over its budget.
+// TestContinueWithAnotherBudget continues a run that exceeded its budget.
 func TestContinueWithAnotherBudget(t *testing.T) {
 	r := found(t)
 	run := r.launch("say Some words that are counted.", "--budget-tokens", "1")
@@ -122,7 +122,7 @@ func TestContinueWithAnotherBudget(t *testing.T) {
 	p.shows(".run-facts", "Ended")
 }
 
-// TestHelpIsPassedOn asks somebody else for the answer to a request for help.
+// TestHelpIsPassedOn passes a request for help on to another person.
 func TestHelpIsPassedOn(t *testing.T) {
 	r := found(t)
 	id := "help:" + r.help("Which queue?", "Is it **the old** one?")
@@ -150,7 +150,7 @@ func TestHelpIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestSayToSomebody writes to a person while all projects are shown.
+// TestSayToSomebody writes to a person while the page shows all projects.
 func TestSayToSomebody(t *testing.T) {
 	r := found(t)
 	other := strings.TrimSpace(r.ac("project:new", r.dir, "--name", "Aardvarks"))
@@ -176,8 +176,8 @@ func TestSayToSomebody(t *testing.T) {
 	}
 }
 
-// TestLeadsPhone looks at the places where a phone has no room: names stay readable, and the
-// filter of Now is folded.
+// TestLeadsPhone checks views that are tight on a phone: names stay readable, and Now folds its
+// filter.
 func TestLeadsPhone(t *testing.T) {
 	r := found(t)
 	r.ac("project:new", r.dir, "--name", "A project with a name that is rather longer than anybody would want it to be")
@@ -201,7 +201,7 @@ func TestLeadsPhone(t *testing.T) {
 	p.fits("now with its filter")
 }
 
-// TestMemoryIsTakenBack approves a line for a memory, proposes its reverse on Decided, and
+// TestMemoryIsTakenBack approves a line for the memory, proposes its reverse on Decided, and
 // approves that.
 func TestMemoryIsTakenBack(t *testing.T) {
 	r := found(t)
@@ -214,7 +214,7 @@ func TestMemoryIsTakenBack(t *testing.T) {
 	}
 	r.serve("--project", r.project)
 	p := launch(t).open(t, 1440, 900, false)
-	p.allow("409") // of a need that was settled
+	p.allow("409") // from a need that is already settled
 	p.goTo(r.url)
 	p.lives()
 	p.show("decided/" + id)
@@ -234,8 +234,8 @@ func TestMemoryIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestMachineThatIsSilent copies the command that gives up a session of a machine that is not
-// heard. The machine is one by its records.
+// TestMachineThatIsSilent copies the command that abandons a session of an unreachable machine. The
+// machine exists only as records.
 func TestMachineThatIsSilent(t *testing.T) {
 	r := found(t)
 	run := r.id("run_id", "run:new", r.dir, "--project", r.project, "--agent", r.worker, "--provider", "cmd")

@@ -2,7 +2,7 @@
 
 package browser
 
-// The log of a run: colours and no other escape code, old lines and new ones.
+// The log of a run: colours and links but no other escape codes, old lines and new ones.
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// prints makes a run whose program prints a text.
+// prints executes a run whose program prints text.
 func (r *company) prints(text []byte) string {
 	r.t.Helper()
 	file := filepath.Join(r.t.TempDir(), "text")
@@ -24,7 +24,8 @@ func (r *company) prints(text []byte) string {
 	return r.execute("cat", file)
 }
 
-// TestLog shows colours and links, drops every other code, and marks stderr.
+// TestLog checks that the log shows colours and links, drops every other escape code, and marks
+// stderr.
 func TestLog(t *testing.T) {
 	r := found(t)
 	run := r.execute("sh", "-c", `printf '\033[31mred\033[0m plain \033[38;2;1;2;3mexact\033[0m\n'
@@ -49,7 +50,7 @@ echo oh no >&2`)
 	}
 }
 
-// TestLongLog begins at its end, reads older lines as one scrolls up, and follows.
+// TestLongLog checks that the log opens at its end, loads older lines on scrolling up, and follows.
 func TestLongLog(t *testing.T) {
 	r := found(t)
 	run := r.execute("sh", "-c", `i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); [ $((i % 50)) = 0 ] && sleep 0.001; done`)
@@ -65,8 +66,8 @@ func TestLongLog(t *testing.T) {
 	p.shows(".log-text", "line 2999")
 }
 
-// TestLogOfAnything prints bytes of all kinds: what is shown is text without controls, and
-// nothing but colours is set.
+// TestLogOfAnything prints random bytes and escape codes. The log must show text without control
+// characters, and apply only colours and links.
 func TestLogOfAnything(t *testing.T) {
 	r := found(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -98,8 +99,8 @@ func TestLogOfAnything(t *testing.T) {
 	p.untouched("the transcript")
 }
 
-// guarded counts what a text may not do: running a script, asking for something, going
-// somewhere, breaking the policy of the page.
+// guarded starts to record what a text must not cause: script calls, requests, navigation, and
+// violations of the page's content policy.
 func (p *tab) guarded() {
 	p.t.Helper()
 	p.eval(`window.alarms = [];
@@ -109,7 +110,7 @@ func (p *tab) guarded() {
 		window.placed = location.href.split('#')[0]; 0`, nil)
 }
 
-// untouched fails the test where a text did something.
+// untouched fails the test if a text caused any of that.
 func (p *tab) untouched(what string) {
 	p.t.Helper()
 	var alarms []string
@@ -129,8 +130,8 @@ func (p *tab) untouched(what string) {
 	}
 }
 
-// TestHostileTranscript has an agent write what has been used against pages: as messages,
-// as thoughts, as commands and their output, as names of files and in diffs.
+// TestHostileTranscript makes an agent write hostile texts as messages, thoughts, commands and
+// their output, and file names.
 func TestHostileTranscript(t *testing.T) {
 	r := found(t)
 	var lines strings.Builder
@@ -170,15 +171,15 @@ func TestHostileTranscript(t *testing.T) {
 		p.openRun(run, part, "")
 		p.untouched(part)
 	}
-	// What it wrote covers no control of the page.
+	// The agent's texts must not cover a control of the page.
 	p.openRun(run, "transcript", "")
 	if p.holds(`(() => { const b = document.querySelector('[data-find]').getBoundingClientRect(); return document.elementFromPoint(b.x + b.width / 2, b.y + b.height / 2) !== document.querySelector('[data-find]'); })()`) {
 		t.Error("a control is covered")
 	}
 }
 
-// TestSecretsOfARun prints a secret: it is masked wherever the run is shown, and a manager
-// may look at it.
+// TestSecretsOfARun prints a secret. The events, the log and the transcript must mask it, and a
+// manager may reveal it.
 func TestSecretsOfARun(t *testing.T) {
 	r := found(t)
 	const secret = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789abcdefghij"

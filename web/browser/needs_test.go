@@ -2,7 +2,7 @@
 
 package browser
 
-// Needs you: each need with its proof, and the acts on it.
+// Needs you: each need with its proof and its actions.
 
 import (
 	"fmt"
@@ -21,15 +21,15 @@ func (p *tab) need(id string) {
 	p.until(fmt.Sprintf(`document.querySelector('[data-need-open=%q] [data-proof]')`, id))
 }
 
-// TestMilestoneEvidence shows the criteria, the patch and the tests of a milestone beside the
-// buttons, and offers no approval without them.
+// TestMilestoneEvidence checks that the page shows a milestone's criteria, patch and tests beside
+// the buttons, and offers no approval without them.
 func TestMilestoneEvidence(t *testing.T) {
 	r := found(t)
 	whole := "milestone:" + r.milestone("Transfers are built", true)
 	bare := "milestone:" + r.milestone("Nothing is built", false)
 	r.serve("--project", r.project)
 	p := launch(t).open(t, 1440, 900, false)
-	p.allow("409") // of a need that was settled
+	p.allow("409") // from a need that is already settled
 	p.goTo(r.url)
 	p.lives()
 
@@ -58,7 +58,7 @@ func TestMilestoneEvidence(t *testing.T) {
 		t.Fatal("Enter decided")
 	}
 	p.key("Enter", 2)
-	// The next one is opened, its row has the focus, and the outcome is said.
+	// The next need opens, its row has the focus, and a toast reports the outcome.
 	p.until(fmt.Sprintf(`document.activeElement.dataset.need === %q && document.querySelector('[data-need-open=%q]')`, bare, bare))
 	p.shows(".toast", "Approved: Transfers are built")
 	p.until(fmt.Sprintf(`!document.querySelector('[data-need=%q]')`, whole))
@@ -81,7 +81,7 @@ func TestHelpIsAnswered(t *testing.T) {
 	id := r.help("Which queue?", "Is it **the old** one?")
 	r.serve("--project", r.project)
 	p := launch(t).open(t, 1440, 900, false)
-	p.allow("409") // of a need that was settled
+	p.allow("409") // from a need that is already settled
 	p.goTo(r.url)
 	p.lives()
 	p.need("help:" + id)
@@ -96,13 +96,14 @@ func TestHelpIsAnswered(t *testing.T) {
 	}
 }
 
-// TestPermissionInTheList allows a command from Now, and denies one with words.
+// TestPermissionInTheList allows a command on Now, denies another with words, and answers a
+// question.
 func TestPermissionInTheList(t *testing.T) {
 	r := found(t)
 	run := r.launch("run touch approved.txt;run rm -r build;question Which colour?;say All done.")
 	r.serve("--project", r.project)
 	p := launch(t).open(t, 1440, 900, false)
-	p.allow("409") // of a need that was settled
+	p.allow("409") // from a need that is already settled
 	p.goTo(r.url)
 	p.lives()
 	p.shows("[data-group=needs] [data-need]", "touch approved.txt")
@@ -132,13 +133,13 @@ func TestPermissionInTheList(t *testing.T) {
 	p.shows("main", "use make clean")
 }
 
-// TestDismissAndRestore dismisses a failed run, and takes that back.
+// TestDismissAndRestore dismisses a failed run, and restores it.
 func TestDismissAndRestore(t *testing.T) {
 	r := found(t)
 	run := r.execute("sh", "-c", "echo oh no; exit 3")
 	r.serve("--project", r.project)
 	p := launch(t).open(t, 1440, 900, false)
-	p.allow("409") // of a need that was settled
+	p.allow("409") // from a need that is already settled
 	p.goTo(r.url)
 	p.lives()
 	p.until(fmt.Sprintf(`document.querySelector('[data-group=failed][data-count="1"] [data-run=%q]')`, run))
@@ -158,7 +159,7 @@ func TestDismissAndRestore(t *testing.T) {
 	p.until(fmt.Sprintf(`document.querySelector('[data-need=%q]')`, need))
 }
 
-// TestManyAtOnce approves several proposals for one place in one dialog.
+// TestManyAtOnce approves several proposals for one memory in one dialog.
 func TestManyAtOnce(t *testing.T) {
 	r := found(t)
 	for i := range 3 {
@@ -168,7 +169,7 @@ func TestManyAtOnce(t *testing.T) {
 	r.milestone("Nothing is built", false)
 	r.serve("--project", r.project)
 	p := launch(t).open(t, 1440, 900, false)
-	p.allow("409") // of a need that was settled
+	p.allow("409") // from a need that is already settled
 	p.goTo(r.url + "/#/needs")
 	p.lives()
 	p.until(`document.querySelectorAll('[data-needs-list] [data-need]').length === 5`)
@@ -194,7 +195,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestTwoPeopleDecide decides a need in one page while another one shows it.
+// TestTwoPeopleDecide decides a need on one page while another page shows it.
 func TestTwoPeopleDecide(t *testing.T) {
 	r := found(t)
 	id := "memory:" + r.delta("Ask first", "- Ask first")
@@ -217,8 +218,8 @@ func TestTwoPeopleDecide(t *testing.T) {
 	other.until(`document.querySelector('.need-row.struck') || !document.querySelector('[data-need]')`)
 }
 
-// TestNoteOutlivesAnotherDecision decides a need for somebody else, once while a note is being
-// sent and once while it is being written: the page says so and keeps the note.
+// TestNoteOutlivesAnotherDecision lets somebody else decide a need while a note is being sent, and
+// another while a note is being written. The page must say so and keep the note.
 func TestNoteOutlivesAnotherDecision(t *testing.T) {
 	r := found(t)
 	first, second := r.delta("Ask first", "- Ask first"), r.delta("Ask last", "- Ask last")
@@ -232,7 +233,7 @@ func TestNoteOutlivesAnotherDecision(t *testing.T) {
 	p.key("a", 0)
 	p.until(`document.activeElement.tagName === 'TEXTAREA'`)
 	p.write("I looked at the first.")
-	// What is sent now comes behind the same decision of somebody else.
+	// What is sent now arrives after somebody else's same decision.
 	p.eval(`(() => { const real = window.fetch; window.fetch = async (path, options) => {
 		if (!String(options?.body).includes('"inbox.resolve"')) return real(path, options);
 		window.fetch = real;

@@ -2,8 +2,7 @@
 
 package browser
 
-// A workspace made by commands, served by the real program: what every test of the page
-// looks at.
+// A workspace made by commands and served by the real program, for every test of the page.
 
 import (
 	"bufio"
@@ -21,10 +20,10 @@ import (
 	"testing"
 )
 
-// object is a document of JSON.
+// object is a JSON object.
 type object = map[string]any
 
-// programDir is where program put it; TestMain removes it.
+// programDir is the directory of the built program. TestMain removes it.
 var programDir string
 
 // program builds ac once for all tests.
@@ -49,20 +48,20 @@ type buildError struct {
 
 func (e *buildError) Error() string { return e.error.Error() + "\n" + string(e.out) }
 
-// company is a workspace, and the server that shows it.
+// company is a workspace and the server that shows it.
 type company struct {
 	t       *testing.T
 	program string
 	dir     string
-	project string // the demo's
-	worker  string // an agent of codex app-server, played by this binary
+	project string // the demo project
+	worker  string // an agent of codex app-server, played by this test binary
 	url     string
 	port    string
 	server  *exec.Cmd
-	runs    []string // launched ones
+	runs    []string // launched runs
 }
 
-// found makes the demo's company, and does not serve it yet.
+// found creates the demo company, without serving it.
 func found(t *testing.T) *company {
 	t.Helper()
 	name, err := program()
@@ -87,7 +86,7 @@ func found(t *testing.T) *company {
 	return r
 }
 
-// one is the name of the only file of a pattern of the workspace.
+// one returns the base name of the first file that matches a pattern in the workspace.
 func (r *company) one(pattern string) string {
 	r.t.Helper()
 	files, _ := filepath.Glob(filepath.Join(r.dir, pattern))
@@ -109,7 +108,7 @@ func (r *company) ac(args ...string) string {
 	return out.String()
 }
 
-// id runs a command and returns a field of the JSON that it wrote.
+// id runs a command and returns a field of its JSON output.
 func (r *company) id(field string, args ...string) string {
 	r.t.Helper()
 	var said object
@@ -123,7 +122,7 @@ func (r *company) id(field string, args ...string) string {
 	return id
 }
 
-// launch starts a run whose agent does the steps of a prompt.
+// launch starts a run whose agent follows the steps of prompt.
 func (r *company) launch(prompt string, more ...string) string {
 	r.t.Helper()
 	args := []string{"run:launch", r.dir, prompt, "--project", r.project, "--agent", r.worker, "--provider", "codex_app_server", "--mode", "default", "--no-watch"}
@@ -132,7 +131,7 @@ func (r *company) launch(prompt string, more ...string) string {
 	return run
 }
 
-// stopRuns ends what the test launched.
+// stopRuns stops the runs that the test launched.
 func (r *company) stopRuns() {
 	if len(r.runs) == 0 {
 		return
@@ -144,7 +143,7 @@ func (r *company) stopRuns() {
 	}
 }
 
-// create makes n runs that are not launched, in one process.
+// create creates n runs without launching them, in one process.
 func (r *company) create(n int) {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), r.program, "server:start")
@@ -159,7 +158,7 @@ func (r *company) create(n int) {
 	}
 }
 
-// execute carries out a command as a run, to its end.
+// execute executes a command as a run and waits for its end.
 func (r *company) execute(argv ...string) string {
 	r.t.Helper()
 	run := r.id("run_id", "run:new", r.dir, "--project", r.project, "--agent", r.worker, "--provider", "cmd")
@@ -167,8 +166,7 @@ func (r *company) execute(argv ...string) string {
 	return run
 }
 
-// serve starts the control room; it ends with the test. Called again after stop, it takes
-// the same port.
+// serve starts the control room until the test ends. After stop, it uses the same port again.
 func (r *company) serve(more ...string) *company {
 	r.t.Helper()
 	port := r.port
@@ -198,7 +196,7 @@ func (r *company) serve(more ...string) *company {
 	return r
 }
 
-// stop ends the control room and waits for its end.
+// stop stops the control room and waits for its exit.
 func (r *company) stop() {
 	if r.server == nil {
 		return
@@ -236,14 +234,14 @@ func (r *company) call(method string, params object, result any) {
 	}
 }
 
-// lives waits for the page's link.
+// lives waits until the page is connected.
 func (p *tab) lives() {
 	p.t.Helper()
 	p.until(`document.documentElement.dataset.link === 'live'`)
 }
 
-// milestone reports a milestone of a new task as done, and returns the id of the report. With
-// evidence there are a patch and tests.
+// milestone reports a milestone of a new task as done and returns the report's id. With evidence,
+// it also writes a patch and test results.
 func (r *company) milestone(title string, evidence bool) string {
 	r.t.Helper()
 	task := strings.TrimSpace(r.ac("task:new", r.dir, "--project", r.project, "--title", "Harden the queue"))
@@ -259,7 +257,7 @@ func (r *company) milestone(title string, evidence bool) string {
 	return report
 }
 
-// delta proposes a line for the memory of the project, and returns the id of the proposal.
+// delta proposes a line for the project's memory and returns the proposal's id.
 func (r *company) delta(title, line string) string {
 	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.dir, "work/projects", r.project, "memory.md"))
@@ -270,7 +268,7 @@ func (r *company) delta(title, line string) string {
 	return r.id("artifact_id", "memory:delta", r.dir, "--project", r.project, "--title", title, "--under", heading, "--insert", line, "--by", r.worker)
 }
 
-// help asks for help, and returns the id of the request.
+// help creates a request for help and returns its id.
 func (r *company) help(title, question string) string {
 	r.t.Helper()
 	manager := ""
@@ -290,7 +288,7 @@ func (r *company) help(title, question string) string {
 	return id
 }
 
-// write writes a file of the workspace.
+// write writes a file in the workspace.
 func (r *company) write(name, text string) {
 	r.t.Helper()
 	name = filepath.Join(r.dir, name)

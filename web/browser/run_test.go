@@ -2,7 +2,7 @@
 
 package browser
 
-// A run: its transcript, what is found in it, and speaking with its agent.
+// A run: its transcript, finding in it, and talking with its agent.
 
 import (
 	"encoding/json"
@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// inRepository makes a company in a git repository, with an agent that works in worktrees
-// of it.
+// inRepository creates a company in a git repository, with an agent that works in the repository's
+// worktrees.
 func inRepository(t *testing.T) *company {
 	t.Helper()
 	name, err := program()
@@ -50,7 +50,7 @@ func inRepository(t *testing.T) *company {
 	return r
 }
 
-// git runs git in the repository that the workspace lies in.
+// git runs git in the repository that contains the workspace.
 func (r *company) git(words ...string) string {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), "git", append([]string{"-C", filepath.Dir(r.dir)}, words...)...)
@@ -61,14 +61,14 @@ func (r *company) git(words ...string) string {
 	return string(out)
 }
 
-// inWorktree runs a script as a run in a worktree of the repository, to its end.
+// inWorktree executes a script as a run in a worktree of the repository, and returns the run's id.
 func (r *company) inWorktree(script string) string {
 	r.t.Helper()
 	r.ac("run", "-C", r.dir, "-p", r.project, "--worktree", "--", "sh", "-c", script)
 	return strings.TrimSpace(strings.SplitN(r.ac("ps", "-aq", "-C", r.dir), "\n", 2)[0])
 }
 
-// openRun shows a tab of a run.
+// openRun opens a tab of a run.
 func (p *tab) openRun(run, part, query string) {
 	p.t.Helper()
 	p.eval(fmt.Sprintf(`location.hash = '#/runs/%s/%s%s'`, run, part, query), nil)
@@ -77,7 +77,7 @@ func (p *tab) openRun(run, part, query string) {
 
 const shownItems = `[...document.querySelectorAll('[data-item]')].map((e) => e.dataset.item + ' ' + e.dataset.kind + ' ' + e.dataset.state)`
 
-// TestTalkingWithAnAgent answers, steers, stops and continues a run from its page.
+// TestTalkingWithAnAgent answers, steers, continues and stops a run from its page.
 func TestTalkingWithAnAgent(t *testing.T) {
 	r := found(t)
 	r.serve("--project", r.project)
@@ -90,7 +90,7 @@ func TestTalkingWithAnAgent(t *testing.T) {
 	p.shows("[data-kind=message]", "say Hello **there**.")
 	p.until(`document.querySelector('[data-kind=message] [data-md] strong')`)
 	p.shows("[data-kind=permission][data-state=open]", "touch approved.txt")
-	p.key("Enter", 0) // answers nothing by itself
+	p.key("Enter", 0) // Enter by itself answers nothing
 	p.click("[data-kind=permission] [data-act=respond]", "Allow once")
 	p.shows("[data-kind=permission]", "touch approved.txt: Allowed by you")
 	p.shows("[data-kind=tool]", "exit 0")
@@ -114,19 +114,19 @@ func TestTalkingWithAnAgent(t *testing.T) {
 	p.until(`document.querySelector('[data-steer]').value === ''`)
 	sameAfterReload(t, p)
 
-	// The run continues, its turn is stopped, and then its session.
+	// The run continues, and then its turn is stopped.
 	p.eval(`document.querySelector('[data-steer]').focus()`, nil)
 	p.write("hold")
 	p.click("[data-act=continue]", "")
 	p.until(`document.querySelector('header [data-act=interrupt]')`)
 	p.until(`[...document.querySelectorAll('[data-kind=message]')].filter((e) => e.textContent.includes('I hold.')).length === 2`)
-	p.until(`document.querySelector('header [data-act=interrupt]:not(:disabled)')`) // not while it is asked to go on
+	p.until(`document.querySelector('header [data-act=interrupt]:not(:disabled)')`) // not while it is being continued
 	p.click("header [data-act=interrupt]", "")
 	p.shows(".run-facts", "Stopped")
 	r.ac("log:verify", r.dir)
 }
 
-// sameAfterReload pins that a page that comes new shows what one showed that was there.
+// sameAfterReload checks that a reloaded page shows the same items as before, each once.
 func sameAfterReload(t *testing.T, p *tab) {
 	t.Helper()
 	var before, after []string
@@ -142,8 +142,8 @@ func sameAfterReload(t *testing.T, p *tab) {
 	}
 }
 
-// many makes a run whose agent printed so many items, every tenth a command, the sixth of
-// which failed.
+// many executes a run whose agent printed n items. Every tenth is a command, and every tenth
+// command failed.
 func (r *company) many(n int) string {
 	r.t.Helper()
 	var lines strings.Builder
@@ -168,7 +168,8 @@ func (r *company) many(n int) string {
 	return run
 }
 
-// TestFindingInARun finds in all of a long run, goes through its errors, and to an event.
+// TestFindingInARun searches all of a long run, steps through its errors, and opens an event by its
+// address.
 func TestFindingInARun(t *testing.T) {
 	r := found(t)
 	run := r.many(1000)
@@ -210,11 +211,11 @@ func TestFindingInARun(t *testing.T) {
 	p.until(fmt.Sprintf(`document.querySelector('[data-item][aria-current=true]')?.dataset.seq === '%d'`, seq))
 	p.until(`(() => { const r = document.querySelector('[data-item][aria-current=true]').getBoundingClientRect(); return r.top > 0 && r.bottom < innerHeight; })()`)
 
-	// From its end one scrolls to its beginning.
+	// Scrolling up leads from the end to the beginning.
 	p.until(`(() => { const el = document.querySelector('.transcript'); el.scrollTop = 0; return [...document.querySelectorAll('[data-item]')].some((e) => e.textContent.includes('Message number 0 is')); })()`)
 }
 
-// TestUnknownRun says that there is none, with a way back.
+// TestUnknownRun checks that the page reports an unknown run and offers a way back.
 func TestUnknownRun(t *testing.T) {
 	r := found(t)
 	r.serve("--project", r.project)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestScreensAreAccessible has axe look at each view in both themes and widths.
+// TestScreensAreAccessible runs axe on each view, in both themes and widths.
 func TestScreensAreAccessible(t *testing.T) {
 	r := inRepository(t)
 	changed := r.inWorktree(changesOfLedger + "\nprintf '\\033[31mred\\033[0m plain\\n'; echo oh no >&2")

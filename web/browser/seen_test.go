@@ -2,7 +2,7 @@
 
 package browser
 
-// What a person sees is what is decided: proofs with secrets, and what is read back of them.
+// A person decides only what that person saw: proofs with secrets, and proofs that change.
 
 import (
 	"path/filepath"
@@ -12,21 +12,21 @@ import (
 
 const seenSecret = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 
-// besideASecret proposes a line for a memory that holds a secret beside it.
+// besideASecret proposes a line for a memory that already contains a secret.
 func (r *company) besideASecret() (need string) {
 	r.t.Helper()
 	r.remembers("- old key " + seenSecret)
 	return "memory:" + r.delta("Ask first", "- Ask first")
 }
 
-// remembers makes a line the memory of the project.
+// remembers makes line the only line of the project's memory.
 func (r *company) remembers(line string) {
 	r.t.Helper()
 	r.write("work/projects/"+r.project+"/memory.md", "# Memory\n\n## Decisions\n\n"+line+"\n")
 }
 
-// TestApprovedAsSeen shows what is masked of a proposal, changes the memory, and approves: what
-// the first approval is refused for is shown before there can be a second one.
+// TestApprovedAsSeen reveals the secret of a proposal, changes the memory, and approves. The first
+// approval must be refused, and the page must show the change before a second one.
 func TestApprovedAsSeen(t *testing.T) {
 	r := found(t)
 	id := r.besideASecret()
@@ -52,7 +52,7 @@ func TestApprovedAsSeen(t *testing.T) {
 	p.shows(".toast", "Approved: Ask first")
 }
 
-// TestAnsweredAsSeen does the same with a request for help.
+// TestAnsweredAsSeen checks the same for a request for help.
 func TestAnsweredAsSeen(t *testing.T) {
 	r := found(t)
 	id := r.help("Which key?", "Is it "+seenSecret+"?")
@@ -74,7 +74,7 @@ func TestAnsweredAsSeen(t *testing.T) {
 	p.until(`!document.documentElement.innerHTML.includes('AbCdEf')`)
 }
 
-// delayed makes the page wait with what is asked unmasked, until window.acLetGo is called.
+// delayed holds back responses to requests for plain text until window.acLetGo is called.
 const delayed = `(() => { const real = window.fetch; const gate = new Promise((go) => { window.acLetGo = go; });
 	window.fetch = async (path, options) => {
 		const answer = real(path, options);
@@ -82,8 +82,8 @@ const delayed = `(() => { const real = window.fetch; const gate = new Promise((g
 		return answer;
 	}; })()`
 
-// TestLateSecretIsDropped leaves a proof before its secrets arrive, and is back before them:
-// they are not shown.
+// TestLateSecretIsDropped leaves a proof before its secret arrives, and returns before then. The
+// page must not show the secret.
 func TestLateSecretIsDropped(t *testing.T) {
 	r := found(t)
 	first, second := "help:"+r.help("Which key?", "Is it "+seenSecret+"?"), "help:"+r.help("Which queue?", "Is it the old one?")
@@ -105,8 +105,8 @@ func TestLateSecretIsDropped(t *testing.T) {
 	}
 }
 
-// TestSecretsOfDecisions looks at a decided proposal with a secret, on Decided and with who
-// made it: it is masked, and taken back as it is.
+// TestSecretsOfDecisions opens a decided proposal with a secret, on Decided and on its author's
+// page. Both must mask the secret, and a reversal must restore the memory exactly.
 func TestSecretsOfDecisions(t *testing.T) {
 	r := found(t)
 	r.remembers("- old")
@@ -140,7 +140,7 @@ func TestSecretsOfDecisions(t *testing.T) {
 	}
 }
 
-// TestLineThatLooksLikeAHead takes back a line that begins as the head of a diff does.
+// TestLineThatLooksLikeAHead proposes to take back a line that looks like the header of a diff.
 func TestLineThatLooksLikeAHead(t *testing.T) {
 	r := found(t)
 	id := r.delta("Counting", "++ counts twice\n- and once")
@@ -156,12 +156,12 @@ func TestLineThatLooksLikeAHead(t *testing.T) {
 	p.shows(".toast", "Proposed: Take back: Counting")
 }
 
-// unflagged makes rows lose their flags once window.acUnflagged is set, as those do that the
-// room does not hold any more.
+// unflagged removes the over_budget flag from rows once window.acUnflagged is set, like rows that
+// the room no longer holds.
 const unflagged = `(() => { const real = JSON.parse; JSON.parse = (text, ...more) => real(window.acUnflagged ? text.replaceAll('"over_budget"', '"was_over"') : text, ...more); })()`
 
-// TestHiddenBudgetIsNotSent writes a budget for a run that is over its own, and speaks when the
-// field for it is gone: the words go without what is not shown any more.
+// TestHiddenBudgetIsNotSent enters a budget for a run that exceeded its own, and sends a message
+// after the budget field has disappeared. The message must go without the hidden budget.
 func TestHiddenBudgetIsNotSent(t *testing.T) {
 	r := found(t)
 	run := r.launch("say Some words that are counted.", "--budget-tokens", "1")
@@ -193,8 +193,8 @@ func TestHiddenBudgetIsNotSent(t *testing.T) {
 	p.shows("[data-kind=message]", "Once more.")
 }
 
-// TestNoteOfNoProject passes on a request that names no project, while all projects are shown:
-// the page asks where the note belongs.
+// TestNoteOfNoProject passes on a request without a project while the page shows all projects. The
+// page must ask for the note's project.
 func TestNoteOfNoProject(t *testing.T) {
 	r := found(t)
 	other := strings.TrimSpace(r.ac("project:new", r.dir, "--name", "Zebras"))

@@ -2,7 +2,7 @@
 
 package browser
 
-// Every view at the narrowest and the widest screen, and the pictures of the documentation.
+// Every view on the narrowest and the widest screen, and the screenshots of the documentation.
 
 import (
 	"flag"
@@ -14,7 +14,7 @@ import (
 
 var shots = flag.String("shots", "", "the folder of the documentation's pictures, to take them anew")
 
-// lively makes a company in which something of each kind happens, and returns a live run.
+// lively creates a company in which something of each kind happens, and returns a live run.
 func (r *company) lively() string {
 	r.t.Helper()
 	r.ac("project:new", r.dir, "--name", "Search relevance")
@@ -31,8 +31,8 @@ func (r *company) lively() string {
 	return r.launch("say I'll look at how a transfer is **retried**.\n\n- the key is made in `ledger/retry.go`\n- nothing keeps it;say The key is kept now.;hold")
 }
 
-// TestEveryViewFits opens every view at 320 pixels and on a wall, and finds nothing that is
-// wider than the window.
+// TestEveryViewFits opens every view at 320 and 2,560 pixels and checks that nothing is wider than
+// the window.
 func TestEveryViewFits(t *testing.T) {
 	r := found(t)
 	run := r.lively()
@@ -53,14 +53,14 @@ func TestEveryViewFits(t *testing.T) {
 	}
 }
 
-// show opens a view and waits until it has what it shows.
+// show opens a view and waits until it has loaded.
 func (p *tab) show(view string) {
 	p.t.Helper()
 	p.eval(fmt.Sprintf(`location.hash = '#/%s'`, view), nil)
 	p.until(fmt.Sprintf(`location.hash === '#/%s' && document.querySelector('main h1') && !document.querySelector('main .loading')`, view))
 }
 
-// pictures takes the pictures of the documentation.
+// pictures takes the screenshots of the documentation.
 func pictures(t *testing.T, r *company, c *chromium, run string) {
 	for _, one := range []struct {
 		name, view string

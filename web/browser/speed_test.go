@@ -2,7 +2,7 @@
 
 package browser
 
-// How quickly a run is shown: a long one from its end, and what its program writes.
+// Latency of a run's page: opening a long run at its end, showing a program's output, and finding.
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestLongRunOpensAtItsEnd measures from the address to the newest of 5,000 items.
+// TestLongRunOpensAtItsEnd measures the time from setting the address to showing the newest of
+// 5,000 items.
 func TestLongRunOpensAtItsEnd(t *testing.T) {
 	r := found(t)
 	run := r.many(5000)
@@ -34,8 +35,7 @@ func TestLongRunOpensAtItsEnd(t *testing.T) {
 	}
 }
 
-// TestWriteToPage measures from when a program writes a line to when the page shows it, beside
-// 500 other runs.
+// TestWriteToPage measures the time from a program's write to the page, with 500 runs in the room.
 func TestWriteToPage(t *testing.T) {
 	r := found(t)
 	r.create(499)
@@ -64,8 +64,8 @@ func TestWriteToPage(t *testing.T) {
 	}
 }
 
-// TestFindInLongRun measures a search in a run of 10,000 items, for a text that nine of ten
-// have: from the key to the count of what was found.
+// TestFindInLongRun measures finding a text that nine in ten of 10,000 items contain, from the
+// input to the count of matches.
 func TestFindInLongRun(t *testing.T) {
 	r := found(t)
 	run := r.many(10000)

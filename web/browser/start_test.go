@@ -2,7 +2,7 @@
 
 package browser
 
-// Start: nothing starts before its plan was shown, and what was written stays.
+// Start: nothing starts before its plan is shown, and a form's text survives a reload.
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// set writes into a field of Start.
+// set sets a form field.
 func (p *tab) set(name, value string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf(`document.querySelector('[data-field=%s]')`, name))
@@ -19,7 +19,7 @@ func (p *tab) set(name, value string) {
 	p.until(fmt.Sprintf(`document.querySelector('[data-field=%s]').value === %q`, name, value))
 }
 
-// TestStart writes a prompt, looks at the plan, and starts by it.
+// TestStart writes a prompt, reviews the plan, starts, and retries.
 func TestStart(t *testing.T) {
 	r := inRepository(t)
 	r.serve("--project", r.project, "--allow-launch")
@@ -54,7 +54,7 @@ func TestStart(t *testing.T) {
 		t.Error("the focus fell to the body")
 	}
 
-	// A retry begins where the run was.
+	// A retry starts another run like this one.
 	p.click("[data-act=retry]", "")
 	p.until(`location.hash.includes('from=run_')`)
 	p.click("[data-act=start]", "")
@@ -64,7 +64,7 @@ func TestStart(t *testing.T) {
 	p.shows("[data-kind=message]", "Started from the page.")
 }
 
-// TestStartOfACommand starts what an agent without a driver runs.
+// TestStartOfACommand starts a command with an agent whose provider has no driver.
 func TestStartOfACommand(t *testing.T) {
 	r := inRepository(t)
 	shell := strings.TrimSpace(r.ac("agent:new", r.dir, "--name", "Shelly", "--role", "worker", "--provider", "cmd"))
@@ -82,7 +82,8 @@ func TestStartOfACommand(t *testing.T) {
 	p.shows("[data-item]", "two words done")
 }
 
-// TestStartIsOff shows the same form, with the command to copy.
+// TestStartIsOff checks that without --allow-launch the page shows the same form, with a command to
+// copy.
 func TestStartIsOff(t *testing.T) {
 	r := found(t)
 	r.serve("--project", r.project)
@@ -104,8 +105,8 @@ func TestStartIsOff(t *testing.T) {
 	}
 }
 
-// TestPlanChanged commits between the plan and the start: nothing starts, and what differs
-// is marked; then it starts by the new plan.
+// TestPlanChanged commits between the plan and the start. Nothing may start, and the page must mark
+// the difference. Confirming again starts the new plan.
 func TestPlanChanged(t *testing.T) {
 	r := inRepository(t)
 	r.serve("--project", r.project, "--allow-launch")
@@ -126,8 +127,8 @@ func TestPlanChanged(t *testing.T) {
 	p.until(`location.hash.startsWith('#/runs/run_')`)
 }
 
-// TestMaskedPromptIsNotRetried retries a run whose kept prompt has a mask, and gives another
-// prompt with a mask: neither reaches an agent, and the page says why.
+// TestMaskedPromptIsNotRetried retries a run whose stored prompt contains a mask, and enters
+// another prompt with a mask. Neither may reach an agent, and the page must say why.
 func TestMaskedPromptIsNotRetried(t *testing.T) {
 	r := found(t)
 	run := r.launch("say The key is [REDACTED_SECRET].")

@@ -2,7 +2,7 @@
 
 package browser
 
-// Text of agents: whatever it holds, it makes no script, request, navigation or control.
+// Text of agents: nothing in it may cause a script, request, navigation or control.
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// asking are texts that would ask for %s where a browser took them for markup, beside those
-// that show what is hidden in them.
+// asking returns texts that would request %s if a browser took them for markup, and other payloads,
+// some with hidden characters.
 func asking() []string {
 	return []string{
 		`<script src="%s/s.js"></script>`, `<img src="%s/i.png" onerror="window.pwned=1">`, `<object data="%s/o.swf"></object>`, `<embed src="%s/e.swf">`, `<form action="%s/f"><button>Approve</button><input name=q></form>`, `![x](%s/i.png)`, `[![x](%s/i.png)](javascript:window.pwned=1)`,
@@ -23,7 +23,7 @@ func asking() []string {
 	}
 }
 
-// TestHostileMarkdown shows each payload in a message of an agent and in a proposal.
+// TestHostileMarkdown shows all payloads in a request for help.
 func TestHostileMarkdown(t *testing.T) {
 	var requests atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
@@ -35,14 +35,15 @@ func TestHostileMarkdown(t *testing.T) {
 	p.lives()
 	var texts []string
 	for _, one := range append(hostileTexts(), asking()...) {
-		if !strings.Contains(one, "\n## ") { // which ends the question in its file
+		if !strings.Contains(one, "\n## ") { // a heading would end the question in its file
 			texts = append(texts, strings.ReplaceAll(one, "%s", elsewhere.URL))
 		}
 	}
 	text := strings.Join(texts, "\n\n")
 	id := r.help("Look at this", text)
 	p.eval(`window.reports = []; addEventListener('securitypolicyviolation', (e) => window.reports.push(e.violatedDirective + ' ' + e.blockedURI)); location.hash = '#/needs/help:`+id+`'`, nil)
-	// On a busy machine it takes more than its 50 ms, and is plain text until somebody asks.
+	// On a busy machine, rendering exceeds its 50 ms. The page then shows plain text until somebody
+	// asks.
 	p.until(`(() => { const md = document.querySelector('[data-need-open] [data-md]'); md?.querySelector('button')?.click(); return md?.querySelector('p'); })()`)
 	var shown struct {
 		Pwned    bool
@@ -76,7 +77,7 @@ func TestHostileMarkdown(t *testing.T) {
 			t.Errorf("%q is not shown as text: %s", text, all)
 		}
 	}
-	// No rendered text covers a control or takes a click.
+	// Rendered text must not cover a control or intercept clicks.
 	if p.holds(`[...document.querySelectorAll('.decide button')].some((b) => { const r = b.getBoundingClientRect(); return !b.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)); })`) {
 		t.Error("a button is covered")
 	}

@@ -2,7 +2,7 @@
 
 package browser
 
-// Cost, Health, Plan, People and Talk, over a workspace made by commands.
+// Cost, Health, Plan, People and Talk, on a workspace made by commands.
 
 import (
 	"fmt"
@@ -15,8 +15,7 @@ import (
 	"ac/internal/proc/proctest"
 )
 
-// TestCost compares what the page shows with the report of the program, and looks where the
-// labels of the days stand.
+// TestCost compares the page with the program's report, and checks where the day labels are.
 func TestCost(t *testing.T) {
 	r := found(t)
 	r.execute("sh", "-c", `echo '{"usage":{"total_tokens":777}}'`)
@@ -40,7 +39,7 @@ func TestCost(t *testing.T) {
 			t.Errorf("at %d a label is off by %.1f px", width, off)
 		}
 		p.fits(fmt.Sprintf("cost at %d", width))
-		// The bar that is drawn lies below its element.
+		// The drawn bar must align with its element.
 		p.until(`(() => { const c = document.querySelector('.cost-canvas canvas'), e = [...document.querySelectorAll('[data-bucket]')].pop().getBoundingClientRect(), b = c.getBoundingClientRect();
 			const g = c.getContext('2d'), k = c.width / b.width, row = g.getImageData(0, Math.round((e.bottom - b.top - 4) * k), c.width, 1).data;
 			let from = -1, to = -1; for (let x = Math.round(60 * k); x < c.width; x++) if (row[x * 4 + 3] > 200) { if (from < 0) from = x; to = x; }
@@ -54,7 +53,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestHealth shows each check as it is made, mends what can be, and ticks.
+// TestHealth checks that the page shows each check, the worst first, and that it ticks and rebuilds
+// the index.
 func TestHealth(t *testing.T) {
 	r := found(t)
 	r.write("org/agents/.agent.yaml.tmp-1", "left over")
@@ -84,10 +84,10 @@ func TestHealth(t *testing.T) {
 	p.shows("[role=status], .toast", "The index is made anew.")
 }
 
-// TestMend presses Mend where a leftover file is found, from what would be done to what was.
+// TestMend mends a leftover file, from the preview to the result.
 func TestMend(t *testing.T) {
 	r := found(t)
-	left := "company/.company.yaml.tmp-2147483646-1-abcdef" // of a writer that is dead
+	left := "company/.company.yaml.tmp-2147483646-1-abcdef" // of a dead writer
 	r.write(left, "left over")
 	old := time.Now().Add(-48 * time.Hour)
 	if err := os.Chtimes(filepath.Join(r.dir, left), old, old); err != nil {
@@ -114,7 +114,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// TestAgentPrograms shows the program and the version of each agent.
+// TestAgentPrograms checks that the page shows the program and version of each agent.
 func TestAgentPrograms(t *testing.T) {
 	r := found(t)
 	program := filepath.Join(t.TempDir(), "claude")
@@ -129,7 +129,7 @@ func TestAgentPrograms(t *testing.T) {
 	p.shows(".adapters li", program+" · 9.8.7 (Claude Code)")
 }
 
-// TestPlan opens a task from its bar, and starts with it.
+// TestPlan opens a task from its bar, and starts a run with it.
 func TestPlan(t *testing.T) {
 	r := found(t)
 	r.milestone("Done", true)
@@ -146,7 +146,8 @@ func TestPlan(t *testing.T) {
 	p.until(`document.querySelector('[data-field=task]')?.selectedOptions[0]?.textContent === 'Harden the queue'`)
 }
 
-// TestPeople lists everybody by name, and shows what one of them did.
+// TestPeople checks that people are sorted by name, and that a person's page shows that person's
+// runs.
 func TestPeople(t *testing.T) {
 	r := found(t)
 	run := r.execute("sh", "-c", "echo done")
@@ -167,7 +168,7 @@ func TestPeople(t *testing.T) {
 	p.until(`[...document.querySelectorAll('.said-note [data-md] strong')].some((e) => e.textContent === 'done')`)
 }
 
-// TestTalk looks at the conversations without making any, and writes in one.
+// TestTalk creates a channel and writes in it.
 func TestTalk(t *testing.T) {
 	r := found(t)
 	r.serve("--project", r.project)

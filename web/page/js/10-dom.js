@@ -1,15 +1,15 @@
-// A tree of plain objects is compared with the one before and only what differs
-// is written, so that nothing flickers, and focus, selection and scroll
-// positions stay. Values reach the document as text or attributes, never as
-// markup. A node that stands in the tree once more, unchanged, costs nothing.
+// A virtual DOM: the differ compares a tree of plain objects with the one before and writes only
+// the differences. So nothing flickers, and focus, selection and scroll positions stay. Values
+// reach the document as text or attributes, never as markup. Reusing an unchanged node costs
+// nothing.
 //
-// An element with the property draws has its children set by that function instead,
-// from the value of the property of: first, and whenever that changes.
+// If an element has the property draws, that function draws its children instead, from the value of
+// the property of. It is called on creation and whenever that value changes.
 
 const svgTags = new Set(['svg', 'path', 'rect', 'line', 'circle', 'g', 'text', 'polyline', 'polygon', 'title', 'defs', 'marker']);
 
-// h makes a node: h('li', {key, class, onclick, ...}, children...). Children
-// are nodes, texts, numbers, arrays; null, undefined and false are nothing.
+// h makes a node: h('li', {key, class, onclick, ...}, children...). Children are nodes, texts,
+// numbers and arrays. It ignores null, undefined and booleans.
 function h(tag, props, ...children) {
   const list = [];
   flatten(children, list);
@@ -25,7 +25,7 @@ function flatten(from, into) {
   }
 }
 
-// patch brings the children of an element to a new tree, given the old one.
+// patchChildren updates the children of an element from the old tree to the new one.
 function patchChildren(el, before, after, svg) {
   const byKey = new Map();
   const loose = [];
@@ -97,13 +97,13 @@ function patchNode(old, node, svg) {
   svg = node.tag === 'svg' || (svg && svgTags.has(node.tag));
   for (const name in old.props) if (!(name in node.props)) setProp(node.el, name, old.props[name], undefined);
   for (const name in node.props) {
-    // People change these two in the document itself, so that is what counts.
+    // People change these two in the document itself, so compare with the element.
     const theirs = name === 'value' || name === 'checked';
     if (theirs || old.props[name] !== node.props[name]) setProp(node.el, name, old.props[name], node.props[name]);
   }
   if (!node.props.draws) patchChildren(node.el, old.children, node.children, svg);
   else if (old.props.of !== node.props.of) node.props.draws(node.el, node.props.of);
-  // What is chosen may only just have come into the list.
+  // The selected option may have been added just now.
   if (node.tag === 'select' && 'value' in node.props) setProp(node.el, 'value', undefined, node.props.value);
 }
 
@@ -125,7 +125,7 @@ function setProp(el, name, before, now) {
     return;
   }
   if (name === 'style') {
-    // Set one by one: a style attribute would need a weaker content policy.
+    // Set rules one by one: a style attribute would need a weaker content policy.
     for (const rule in before || {}) if (!now || !(rule in now)) el.style.removeProperty(rule);
     for (const rule in now || {}) if (!before || before[rule] !== now[rule]) el.style.setProperty(rule, now[rule]);
     return;
@@ -134,7 +134,7 @@ function setProp(el, name, before, now) {
   else el.setAttribute(name, now === true ? '' : String(now));
 }
 
-// mount gives a function that shows a tree in an element.
+// mount returns a function that draws a tree into an element.
 function mount(el) {
   let shown = [];
   return (tree) => {

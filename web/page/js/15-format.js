@@ -1,5 +1,4 @@
-// Figures, times and ids as people read them. What is unknown is a dash, never
-// a zero.
+// Figures, times and ids for people. Unknown values are a dash, never a zero.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -19,7 +18,7 @@ function percent(value) {
   return known(value) ? value.toLocaleString('en', { maximumFractionDigits: 1 }) + ' %' : none;
 }
 
-// duration takes milliseconds.
+// duration formats milliseconds.
 function duration(ms) {
   if (!known(ms)) return none;
   const s = Math.max(0, Math.floor(ms / 1000));
@@ -57,7 +56,7 @@ function day(ms) {
   return new Date(ms).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 }
 
-// brief keeps the ends of a long id: the end is what tells ids apart.
+// brief shortens a long id to its two ends. The last characters distinguish ids.
 function brief(id) {
   if (!id) return none;
   return id.length <= 20 ? id : id.slice(0, 9) + '…' + id.slice(-6);
@@ -65,5 +64,5 @@ function brief(id) {
 
 const plural = (n, one, many) => count(n) + ' ' + (n === 1 ? one : many || one + 's');
 const words = (text) => String(text || '').replace(/[_.]/g, ' ');
-// sentence makes a word of a document the start of a phrase: memory_delta, Memory delta.
+// sentence turns an identifier into the start of a phrase: memory_delta becomes Memory delta.
 const sentence = (text) => words(text).replace(/^./, (c) => c.toUpperCase());

@@ -1,25 +1,26 @@
 // Text that agents wrote. It never becomes markup, a request or a control of its own.
 //
 //   oneLine(text)             a name or a title: one line, 200 characters, no escape codes
-//   plainText(text)           escape codes taken out, \r and backspace carried out
+//   plainText(text)           escape codes removed, \r and backspace applied
 //   shownText(text)           plainText with masked secrets as chips: children for h()
 //   markdown(text, options)   a node with data-md that shows rendered Markdown
-//                             options: key, growing, pathHref(path), onSecret()
-//   sgrOnly(text)             for the Log: all escape codes but colours and links taken out
+//                             options: key, growing, pathHref(path), label
+//   sgrOnly(text)             for the Log: all escape codes but colours and links removed
 //
-// What is hidden in text (bidi controls, zero width, private use) is shown as U+202E.
+// Hidden characters (bidi controls, zero width, private use) are shown by code point, like U+202E.
 
 const hiddenCharacters = /[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ue000-\uf8ff]|\udb40[\udc00-\udfff]|[\udb80-\udbff][\udc00-\udfff]/g;
 const showHidden = (text) => text.replace(hiddenCharacters, (c) => 'U+' + c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0'));
 
-// Escape codes: OSC, DCS, SOS, PM and APC up to their end, CSI, two-character ones, single
-// ones of C1. A code that doesn't end takes the rest of its line.
+// Escape codes: OSC, DCS, SOS, PM and APC up to their terminator, CSI, two-character codes and
+// single C1 codes. An unterminated string code extends to the next escape code or the end of its
+// line.
 const stringCodes = /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c|(?=\x1b)|(?=\n)|$)/g;
 const controlCodes = /(?:\x1b\[|\x9b)[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]?/g;
 const shortCodes = /\x1b[\x20-\x2f]*[\x30-\x7e]?/g;
 const singleCodes = /[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
 
-// overwrite carries out backspaces and carriage returns of one line.
+// overwrite applies the backspaces and carriage returns of one line.
 function overwrite(line) {
   if (!/[\r\b]/.test(line)) return line;
   const cells = [];
@@ -47,7 +48,7 @@ const oneLine = (text, most = 200) => {
   return line.length > most ? line.slice(0, most) + '…' : line;
 };
 
-// sgrOnly keeps colours (CSI … m) and links (OSC 8); a code that is unknown shows as ␛.
+// sgrOnly keeps colours (CSI … m) and links (OSC 8). Other escape characters are shown as ␛.
 function sgrOnly(text) {
   const keep = [];
   const kept = String(text ?? '').replace(/\ue000/g, 'U+E000').replace(/\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b\n]*(?:\x07|\x1b\\)/g, (code) => '\ue000' + (keep.push(code) - 1) + '\ue000');
@@ -56,7 +57,7 @@ function sgrOnly(text) {
     .split(/\ue000(\d+)\ue000/).map((one, i) => (i % 2 ? keep[one] : showHidden(one))).join('');
 }
 
-// Secrets that the server masked: their marks, and whether a text holds one.
+// Secrets that the server masked: the marks in their place, and a test for them.
 const secretMarks = /(\[REDACTED(?:_[A-Z]+)*\])/;
 const hasSecret = (text) => secretMarks.test(text || '');
 const secretChip = (mark, key) => h('span', { class: 'secret', key, title: 'A secret stood here. It is masked.' }, mark);
@@ -72,8 +73,8 @@ function shownText(text) {
 const mdBytes = 256 << 10;
 const mdNodes = 5000;
 const mdTime = 50;
-const mdShort = 4096; // a text that takes no such time by itself, only on a busy machine
-const mdPace = 250; // of a growing text
+const mdShort = 4096; // shorter texts exceed mdTime only on a busy machine, so it does not apply to them
+const mdPace = 250; // ms between renderings of a growing text
 
 const mdTags = ['p', 'br', 'hr', 'h3', 'h4', 'h5', 'h6', 'strong', 'em', 'del', 'code', 'pre', 'blockquote', 'ul', 'ol', 'li', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'a', 'input', 'span'];
 const mdRules = {
@@ -93,8 +94,8 @@ function safeAddress(href) {
   }
 }
 
-// linkOf is a link with the host behind the text, unless the text is the address itself. The
-// host is as the network knows it: punycode where it has other than ASCII letters.
+// linkOf returns a link followed by its host, unless the text is the address itself. Hosts with
+// non-ASCII letters are shown in punycode, as the network sees them.
 function linkOf(href, inner, text) {
   const url = safeAddress(href);
   if (!url) return inner === '' ? escaped(href) : inner;
@@ -134,8 +135,7 @@ function markdownParser() {
   return mdParser;
 }
 
-// finish completes what stands in a sanitised fragment: targets of links, chips, paths,
-// highlighted fences.
+// finish completes a sanitized fragment: link targets, chips, paths, highlighted fences.
 function finish(fragment, options) {
   for (const a of fragment.querySelectorAll('a')) {
     a.target = '_blank';
@@ -179,8 +179,8 @@ function chipSecrets(root) {
   }
 }
 
-// showMarkdown is the one writer of the children of data-md, beside the differ. Blocks that
-// are as they were stay.
+// showMarkdown alone writes the children of data-md; the differ leaves them. It keeps unchanged
+// blocks.
 async function showMarkdown(el, of) {
   el.acMd = of;
   if (!vendoredNow('marked') || !vendoredNow('dompurify')) {
@@ -213,8 +213,8 @@ function renderMarkdown(el, of) {
   }
 }
 
-// markdownBlocks are the nodes of each block, those of the text before where it is the same;
-// null beyond the limits.
+// markdownBlocks returns the nodes of each block, and reuses those of unchanged blocks. It returns
+// null if the text exceeds the limits.
 function markdownBlocks(el, of, text) {
   const parser = markdownParser();
   const began = performance.now();
@@ -262,7 +262,7 @@ function asText(el, of, text) {
   el.replaceChildren(body, more);
 }
 
-// The value of a text stays the same object, so that the differ sees that nothing changed.
+// mdOf returns the same object for the same text, so that the differ sees no change.
 const mdTexts = new Map();
 
 function mdOf(text, growing, pathHref) {

@@ -1,4 +1,4 @@
-// Syntax highlighting: in fences of Markdown and in diffs, once the library is there.
+// Syntax highlighting of Markdown fences and diffs, once the library has loaded.
 
 async function highlightFence(el) {
   const lang = [...el.classList].map((one) => /^hl-lang-(.+)$/.exec(one)?.[1]).find(Boolean);
@@ -12,7 +12,7 @@ const languageNames = {
 };
 const languages = ['go', 'javascript', 'typescript', 'python', 'rust', 'java', 'bash', 'json', 'yaml', 'sql', 'css', 'xml', 'markdown', 'c', 'cpp'];
 
-// highlighter is the library with one language, null where that cannot be loaded.
+// highlighter returns the library with one language, or null if that cannot be loaded.
 async function highlighter(language) {
   try {
     const hljs = (await vendoredModule('core.min.js')).default;
@@ -24,7 +24,8 @@ async function highlighter(language) {
   }
 }
 
-// highlighted is a fragment with spans of class hl-*, null where there is no such language.
+// highlighted returns a fragment with spans of class hl-*, or null if the text cannot be
+// highlighted.
 async function highlighted(text, lang) {
   const name = String(lang || '').toLowerCase();
   const language = languageNames[name] || name;

@@ -1,10 +1,10 @@
-// Addresses: #/<view>[/<id>[/<tab>]][?k=v&…]. Where one is, what is filtered, chosen and
-// opened stands in it, so that Back goes where one was.
+// Addresses: #/<view>[/<id>[/<tab>]][?k=v&…]. The address holds the place, filters and choices, so
+// that Back returns to them.
 //
-//   hrefOf(view, id, tab, query)   an address; the project goes on, unless query names one
+//   hrefOf(view, id, tab, query)   returns an address; it keeps the project unless query has one
 //   go(view, id, tab, query)       goes there
-//   setQuery({k: v})               the same place with other values; '' removes one.
-//                                  The history keeps one entry for typing ({replace: true})
+//   setQuery({k: v})               changes values at the same place; '' removes one.
+//                                  While typing, the history keeps one entry ({replace: true})
 //   state.route                    {view, id, tab, query}
 
 const allProjects = 'all';
@@ -24,7 +24,7 @@ function addressOf(hash) {
   return upgraded({ view: view || 'now', id: decodePart(id), tab: decodePart([tab, ...rest].join('/').replace(/\/+$/, '')), query });
 }
 
-// Addresses of earlier versions lead to where their content is now.
+// Addresses of earlier versions lead to the current place of their content.
 function upgraded(address) {
   const { view, id } = address;
   if (view === 'pending') return { ...address, view: 'needs', id: needOfArtifact(id) };
@@ -51,7 +51,7 @@ function go(view, id, tab, query) {
   location.hash = hrefOf(view, id, tab, query);
 }
 
-// goThen goes there and gives the focus to what find returns, in place of the title.
+// goThen goes to an address and focuses what find returns, instead of the title.
 let focusAfter = null;
 
 function goThen(find, view, id, tab, query) {
@@ -74,7 +74,7 @@ function setQuery(values, { replace = true } = {}) {
   acted();
 }
 
-// takeProject makes the project of the address the one that is shown.
+// takeProject shows the project in the address.
 function takeProject() {
   const asked = state.route.query.project;
   state.project = asked === undefined ? boot.project_id || '' : asked === allProjects ? '' : asked;

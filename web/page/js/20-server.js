@@ -1,4 +1,4 @@
-// What the page asks of its own server: reads, calls and the two streams.
+// Requests to the server: reads, calls and the two streams.
 
 const boot = (() => {
   const el = document.getElementById('boot');
@@ -9,8 +9,7 @@ const boot = (() => {
   }
 })();
 
-// On an address that is not loopback everything needs the token of the page's
-// own address.
+// On a non-loopback address, every request needs the token from the page's own address.
 const token = boot.token || new URLSearchParams(location.search).get('token');
 const headers = (more) => (token ? { Authorization: 'Bearer ' + token, ...more } : { ...more });
 
@@ -57,13 +56,12 @@ const send = async (path, body) =>
 
 const call = async (method, params) => (await send('/api/call', { method, params: params || {} })).result;
 
-// follow reads a stream of server-sent events and comes back when it breaks, with the last
-// id it saw: after 0.5 s, 1 s, then every 2 s, and at once when told to. It is read by hand,
-// not by an EventSource, because the comments that keep it alive tell whether the line is
-// dead, and because it has to resume after a pause of the page.
+// follow reads a stream of server-sent events. When the stream breaks, it reconnects from the last
+// id: after 0.5 s, 1 s, then every 2 s, and at once on request. It does not use EventSource: it
+// needs the keepalive comments to detect a dead connection, and it must resume after a pause.
 //
-// onstate is called with connecting, live, ended (it breaks; the next try is near), lost (a
-// try failed), absent (there is no such stream; it stops).
+// It calls onstate with connecting, live, ended (the stream broke, the next attempt follows), lost
+// (an attempt failed), absent (there is no such stream, and it stops).
 const silenceLimit = 20000;
 const retryWaits = [500, 1000, 2000];
 
@@ -109,7 +107,7 @@ function follow(path, { onframe, onstate, last = '' }) {
           onstate('absent');
           return;
         }
-        reached = tries === 0 && error.status === undefined; // it was there and broke
+        reached = tries === 0 && error.status === undefined; // the stream was live and broke
       }
       control = null;
       if (stopped) return;
@@ -124,7 +122,7 @@ function follow(path, { onframe, onstate, last = '' }) {
   loop();
   return {
     last: () => last,
-    // again tries at once, also where a line seems to be there.
+    // again reconnects at once. It aborts a connection that was silent for over a second.
     again() {
       if (control && Date.now() - heard > 1000) control.abort();
       wake();
@@ -146,7 +144,7 @@ function parse(text) {
   }
 }
 
-// frames cuts text that comes in pieces into frames of server-sent events.
+// frames parses chunks of text into frames of server-sent events.
 function frames(onframe) {
   let rest = '';
   let frame = { event: 'message', data: '', id: '' };

@@ -1,15 +1,14 @@
-// The libraries that the server carries, each loaded when it is first needed.
+// The vendored libraries, each loaded on first use.
 //
-//   await vendored('marked')   true once marked is there, false where it cannot be loaded:
-//                              its text is then shown as it is.
-//   vendoredNow('marked')      whether it is there already.
-//   await vendoredModule('ansi_up.js')   a library that is a module of ES
+//   await vendored('marked')   true once marked has loaded, false if it cannot be loaded;
+//                              the text is then shown as it is
+//   vendoredNow('marked')      whether it has loaded already
+//   await vendoredModule('ansi_up.js')   a library that is an ES module
 //
-// boot.vendor lists the files: library, name, kind, src, integrity. Nothing else is ever
-// loaded.
+// boot.vendor lists the files: library, name, kind, src, integrity. The page loads nothing else.
 
 const vendorFiles = boot.vendor || [];
-const vendorLoads = new Map(); // by library: its promise
+const vendorLoads = new Map(); // library: promise
 const vendorThere = new Set();
 
 const scriptPolicy = globalThis.trustedTypes?.createPolicy('ac', {
@@ -39,7 +38,7 @@ function loadFile({ src, kind, integrity }) {
   });
 }
 
-// vendored loads the files of a library in their order.
+// vendored loads the files of a library in order.
 function vendored(name) {
   if (vendorLoads.has(name)) return vendorLoads.get(name);
   const files = vendorFiles.filter((file) => file.library === name && file.kind !== 'module');
@@ -49,7 +48,7 @@ function vendored(name) {
     vendorThere.add(name);
     return true;
   })().catch(() => {
-    vendorLoads.delete(name); // the next need tries again
+    vendorLoads.delete(name); // the next use tries again
     return false;
   });
   vendorLoads.set(name, load);

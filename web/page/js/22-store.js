@@ -1,15 +1,15 @@
-// The rows of the room, and who reads them.
+// The rows of the room, and the parts that read them.
 //
-//   rowOf(table, key)      one row or undefined. A row is never changed: what changes is
-//                          replaced, so that === compares it.
-//   rowsOf(table)          a Map of key to row. Read it and forget it.
-//   tableRev(table)        a number that grows with each change of the table.
-//   part(name, inputs, f)  the node of f(), drawn anew only when one of the inputs, or a
-//                          row that f read, changed. Names are unique while drawn.
-//   freshRow(table, key)   whether it changed while the link was lost (for 5 s).
+//   rowOf(table, key)      a row or undefined. Rows are immutable: a change replaces the row,
+//                          so that === compares rows
+//   rowsOf(table)          a Map of key to row. Read it and don't keep it
+//   tableRev(table)        a number that grows with each change of the table
+//   part(name, inputs, f)  the node of f(), redrawn only when an input, or a row that f read,
+//                          has changed. Names are unique while drawn
+//   freshRow(table, key)   whether it changed while the link was lost (for 5 s)
 //
-// Tables and fields are those of room.read. A draw remembers for each part what it read:
-// a frame that changes nothing of that draws nothing.
+// Tables and fields are those of room.read. Each part records what it read, so a frame redraws only
+// the parts that read what it changes.
 
 const store = { epoch: '', rev: 0, at: 0, offset: 0, ready: false, tables: new Map(), revs: new Map(), fresh: new Set() };
 
@@ -20,7 +20,7 @@ const tableOf = (name, make) => {
   return table || noRows;
 };
 
-// The part that is being drawn, and all parts by name.
+// The part being drawn, and all parts by name.
 let drawingPart = null;
 const parts = new Map();
 
@@ -64,7 +64,7 @@ function part(name, inputs, render) {
   return known.node;
 }
 
-// A part whose node is kept keeps those within it.
+// Keeping the node of a part keeps the parts inside it.
 function keepPart(name) {
   const known = parts.get(name);
   if (!known) return;
@@ -77,7 +77,7 @@ const forgetParts = () => {
   for (const [name, one] of parts) if (one.seen !== drawRev) parts.delete(name);
 };
 
-// touched marks the parts that read something, and those around them.
+// touched marks the parts that read a changed row, and the parts around them.
 function touched(changes) {
   let any = false;
   for (const one of parts.values()) {
@@ -88,7 +88,7 @@ function touched(changes) {
   return any;
 }
 
-// mergeRow is a row with other fields; a field that ceased is null.
+// mergeRow returns a row with changed fields. A null field is removed.
 function mergeRow(row, fields) {
   const next = { ...row };
   for (const name in fields) {
@@ -98,7 +98,7 @@ function mergeRow(row, fields) {
   return next;
 }
 
-// applyRows applies what a frame sets and removes, and reports what changed.
+// applyRows applies the changes of a frame, and returns the changed keys.
 function applyRows({ set, del }) {
   const changes = [];
   for (const [table, key, fields] of set || []) {
@@ -116,8 +116,8 @@ function applyRows({ set, del }) {
   return changes;
 }
 
-// replaceRows makes the tables hold exactly some rows, and reports what changed. Rows that
-// are equal stay the same objects.
+// replaceRows makes the tables hold exactly the given rows, and returns the changed keys. Equal
+// rows stay the same objects.
 function replaceRows(set, tables) {
   const wanted = new Map();
   for (const [table, key, fields] of set) {
@@ -141,8 +141,8 @@ function replaceRows(set, tables) {
   return applyRows(change);
 }
 
-// RowReader takes the frames of one stream. A full one is gathered to its end where rows are
-// shown already, so that a screen changes once.
+// RowReader applies the frames of one stream. If rows are shown already, it collects a full set
+// before applying it, so that the screen changes once.
 class RowReader {
   constructor({ light } = {}) {
     this.light = light;
@@ -164,7 +164,7 @@ class RowReader {
     store.offset = frame.at - Date.now();
     if (before) markFresh(changes, before);
     this.returning = false;
-    // Before the first rows all that is drawn says that it waits for them.
+    // Before the first rows, every part shows that it waits for them.
     if (frame.full) changed();
     else if (touched(changes)) drawSoon();
     noticeRows(changes, !frame.more);
@@ -173,7 +173,7 @@ class RowReader {
 
 const lightTables = ['needs', 'counts'];
 
-// What changed while the link was lost is marked for some seconds.
+// Rows that changed while the link was lost are marked for some seconds.
 const freshFor = 5000;
 
 function markFresh(changes, before) {
@@ -187,7 +187,7 @@ function markFresh(changes, before) {
 
 const freshRow = (table, key) => store.fresh.has(table + '/' + key);
 
-// ---- What rows say
+// ---- Properties of rows
 
 const personName = (id) => tableOf('people').get(id)?.name || id || none;
 const isLive = (row) => row.status === 'running' && !!row.started && !row.ended;

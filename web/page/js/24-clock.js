@@ -1,10 +1,10 @@
-// Clocks: the texts of elements that count the time. One timer sets them each second,
-// outside the differ, and only of those that can be seen. Rows don't change for them.
+// Clocks: elements that show elapsed or remaining time. One timer updates the visible ones each
+// second, outside the differ and without a change to rows.
 //
-//   since(at, form)   an element with data-since. at is an instant (text or ms).
+//   since(at, form)   an element with data-since. at is an instant (text or ms)
 //
-// Forms: elapsed (12:04), ago (2 h ago), left (4:12 left), quiet (quiet for 3:20, shown when
-// it is longer than the limit of the server).
+// Forms: elapsed (12:04), ago (2 h ago), left (4:12 left), quiet (quiet for 3:20, shown once it
+// exceeds the server's limit).
 
 const quietAfter = boot.quiet_after_ms || 60000;
 const clockElements = new Set();
@@ -19,7 +19,7 @@ const watchClocks = new IntersectionObserver((entries) => {
   }
 });
 
-// serverNow is the time by the clock of the server, which the times in rows come from.
+// serverNow is the current time on the server's clock, which also sets the times in rows.
 const serverNow = () => Date.now() + store.offset;
 
 const clockForms = {
@@ -37,7 +37,7 @@ function showClock(el) {
   if (el.dataset.form === 'left') warnDeadline(el, at - serverNow());
 }
 
-// A deadline is announced once, in its last minute.
+// Each deadline is announced once, in its last minute.
 const announced = new Set();
 
 function warnDeadline(el, left) {
@@ -48,8 +48,7 @@ function warnDeadline(el, left) {
   announce('Less than a minute is left to answer.', true);
 }
 
-// showClocks forgets the elements that are gone, and sets the others anew where the draw
-// changed what they count from.
+// showClocks forgets removed elements, and updates those whose start time the draw changed.
 function showClocks() {
   for (const el of clockElements) {
     if (el.isConnected) {

@@ -1,4 +1,4 @@
-// What the page knows beside the rows. Everything shown follows from both and from now.
+// The page's own state. Everything shown follows from it, the rows, and the current time.
 
 const memory = {
   get(name) {
@@ -12,7 +12,8 @@ const memory = {
     try {
       localStorage.setItem('ac.' + name, value);
     } catch {
-      // A frame of another site may have no storage: the choice holds until the page closes.
+      // A page framed by another site may have no storage. The setting then holds until the page
+      // closes.
     }
   },
 };
@@ -26,7 +27,7 @@ const state = {
   link: 'connecting', // connecting, live, lost
   lostAt: 0,
   now: Date.now(),
-  open: null, // the run that is shown
+  open: null, // the open run
   dialog: null, // see openDialog
   palette: null,
   switching: null,
@@ -34,33 +35,33 @@ const state = {
   toast: null,
   theme: memory.get('theme') || 'auto',
   keys: memory.get('keys') !== 'off',
-  fields: {}, // what inputs hold, by name
+  fields: {}, // texts of inputs, by name
   scroll: {}, // positions of virtual lists, by name
-  cache: {}, // answers by name: {value, error, at, busy}
+  cache: {}, // responses by name: {value, error, at, busy}
 };
 
 let drawing = false;
-let drawWaits = 0; // the timer until a drawing may begin
+let drawWaits = 0; // the timer for a delayed draw
 let drawnAt = 0;
 let stateRev = 0;
 
-// generalRev is what a part is drawn anew for, whatever it read: acts of the person and
-// answers of the server. Frames of rows don't raise it.
+// generalRev invalidates a part whatever it read. It grows with user actions and server responses,
+// not with frames of rows.
 const generalRev = (one) => (one.name.startsWith('=') ? 0 : stateRev);
 
-// changed draws everything soon; drawSoon only the parts that are marked.
+// changed redraws everything soon; drawSoon redraws only the marked parts.
 function changed() {
   stateRev++;
   drawSoon();
 }
 
-// acted draws everything with the next frame: who does something does not wait for a turn.
+// acted redraws everything with the next frame, so that user actions are not delayed.
 function acted() {
   stateRev++;
   drawNext();
 }
 
-// At most 25 times a second.
+// drawSoon draws at most 25 times a second.
 function drawSoon() {
   if (drawing) return;
   const due = drawnAt + 40 - performance.now();
@@ -85,14 +86,14 @@ function drawNow() {
   const focused = document.activeElement;
   draw();
   restorePlace();
-  // The focus never falls to the body: what had it may be gone.
+  // If the focused element is gone, focus the title, never the body.
   if (focused && focused !== document.body && !focused.isConnected) firstTitle()?.focus({ preventScroll: true });
   forgetParts();
   showClocks();
 }
 
-// fetched returns what is known under a name and asks for it when that is missing
-// or older than some milliseconds. What is known stays while the new comes.
+// fetched returns a cached response, and requests a new one if it is missing or older than age
+// (ms). The old response stays until the new one arrives.
 function fetched(name, ask, age = Infinity) {
   let entry = state.cache[name];
   if (!entry) entry = state.cache[name] = { value: null, error: '', at: 0, busy: false, again: false };
@@ -112,14 +113,14 @@ function fetched(name, ask, age = Infinity) {
       },
     ).finally(() => {
       entry.busy = false;
-      entry.at = entry.again ? 0 : Date.now(); // it changed while it was read
+      entry.at = entry.again ? 0 : Date.now(); // invalidated during the request
       changed();
     });
   }
   return entry;
 }
 
-// stale makes the next look ask again; names may end in * for all that begin so.
+// stale invalidates cached responses. A name that ends in * matches a prefix.
 function stale(...names) {
   const mark = (entry) => Object.assign(entry, { at: 0, again: true });
   for (const name of names) {
@@ -130,7 +131,7 @@ function stale(...names) {
   changed();
 }
 
-// say shows a line for a moment, also to screen readers.
+// say shows a line for a few seconds, and reads it to screen readers.
 function say(text, bad) {
   state.toast = { text, bad: Boolean(bad), at: Date.now() };
   changed();

@@ -1,14 +1,13 @@
-// Where one is, kept over a reload of the tab: how far lists are scrolled, what has the focus
-// with its caret, and what was written and not sent. It lies in the storage of the tab alone,
-// and is used by a reload of the same address only.
+// Restores the place after a reload of the tab: scroll positions, focus and caret, and unsent text.
+// It is kept in the tab's session storage, and used only by a reload of the same address.
 
 const placeKey = 'ac.place';
-const placeFor = 5000; // ms after the beginning: later, a list that grew is no reason to scroll
+const placeFor = 5000; // ms after the start; later growth of a list should not scroll it
 
-// The attributes that name what can have the focus, the surest first.
+// The attributes that identify a focusable element, the most reliable first.
 const placeMarks = ['id', 'data-need', 'data-run', 'data-person', 'data-file', 'data-finding', 'data-act', 'href'];
 
-// selectorOf is a selector of an element, as narrow as its names allow; '' where it has none.
+// selectorOf returns a selector for an element, or '' if it has no identifying attribute.
 function selectorOf(el) {
   const mark = el && el !== document.body && placeMarks.find((name) => el.getAttribute(name));
   if (!mark) return '';
@@ -25,14 +24,14 @@ function holdPlace() {
   try {
     sessionStorage.setItem(placeKey, JSON.stringify({ hash: location.hash, scroll, fields: state.fields, focus: selectorOf(el), caret, deciding: { id, decision } }));
   } catch {
-    // No storage, or more written than it holds: the reload begins at the top.
+    // Without enough storage, the reload starts at the top.
   }
 }
 
-// returning is what is still to be restored: rows that a list needs may not have come yet.
+// returning is what remains to be restored. The rows of a list may not have arrived yet.
 let returning = null;
 
-// takePlace begins where the tab was before it was reloaded.
+// takePlace loads the place from before the reload.
 function takePlace() {
   let kept = null;
   try {
@@ -49,11 +48,11 @@ function takePlace() {
   returning = { scroll: kept.scroll, focus: kept.focus, caret: kept.caret, until: performance.now() + placeFor };
 }
 
-// What the person does now counts more than what was.
+// Any user action cancels the restoring.
 for (const type of ['pointerdown', 'keydown', 'wheel', 'hashchange']) addEventListener(type, () => { returning = null; }, { capture: true, passive: true });
 addEventListener('pagehide', holdPlace);
 
-// restorePlace is called after each draw, until all is as it was.
+// restorePlace runs after each draw, until everything is restored.
 function restorePlace() {
   if (!returning) return;
   const { scroll, focus, caret, until } = returning;

@@ -1,8 +1,7 @@
-// What calls a person: the title, the icon, notifications of the system, and the sentences
-// that screen readers say.
+// Notices: the title, the icon, system notifications, and announcements for screen readers.
 
-// announce says a sentence to screen readers: at once when it is urgent, else at most one in
-// five seconds, the newest.
+// announce reads a sentence to screen readers: at once if urgent, else the newest one at most every
+// five seconds.
 const calmPace = 5000;
 let calmTimer = 0;
 let calmSaid = 0;
@@ -22,9 +21,9 @@ function announce(sentenceOf, urgent) {
   }, Math.max(0, calmSaid + calmPace - Date.now()));
 }
 
-// ---- Title and icon, always
+// ---- Title and icon (always on)
 
-const callingSeverity = 3; // 0 to 3 call, 4 is to know
+const callingSeverity = 3; // 0 to 3 call for attention, 4 only informs
 
 function needsCalling() {
   let n = 0;
@@ -53,11 +52,11 @@ function showIcon() {
   if (link) link.href = href;
 }
 
-// ---- Notifications of the system, for who chose them
+// ---- System notifications (opt-in)
 
 const defaultKinds = ['permission', 'question', 'plan', 'input', 'help', 'milestone', 'run_failed'];
 const burst = { within: 10000, most: 3 };
-let notified = []; // when
+let notified = []; // times
 
 const notifyKinds = () => {
   const kept = memory.get('notify.kinds');
@@ -65,9 +64,9 @@ const notifyKinds = () => {
 };
 const notifies = () => memory.get('notify') === 'on' && 'Notification' in globalThis && Notification.permission === 'granted';
 
-// noticeRows looks at what a frame changed: a need that is new calls, also one that came while
-// the page had no stream, or another one. complete says that no frame of the same set follows;
-// the needs of the first set are known.
+// noticeRows finds new needs in the changes of a frame, including those that arrived while the page
+// had no stream or changed streams. complete means that no frame of the same set follows. The needs
+// of the first set are not new.
 const knownNeeds = new Set();
 let knowsNeeds = false;
 
@@ -102,8 +101,8 @@ function closeNotification(key) {
   openNotifications.delete(key);
 }
 
-// notify shows one need, while nobody looks at it: the tab is hidden, or shows another
-// project. Of many at once only their number is shown.
+// notify shows a need while the tab is hidden or shows another project. For many at once it shows
+// only their number.
 function notify(key, row) {
   if (!notifies() || !notifyKinds().includes(row.kind) || (!document.hidden && inProject(row))) return;
   const now = Date.now();

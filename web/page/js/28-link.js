@@ -1,12 +1,12 @@
-// The link to the server: the stream of rows while the tab is seen, one light stream of all
-// hidden tabs, and what is shown while there is none.
+// The link to the server: the stream of rows of a visible tab, the one light stream that all hidden
+// tabs share, and the lost state.
 
 const rowsPath = '/api/rows?runs_limit=500';
 const hideAfter = 10000;
 const lostAfter = 1500;
 
 let rowsStream = null;
-let rowsLast = ''; // where the stream of this tab goes on
+let rowsLast = ''; // where this tab's stream resumes
 let lostTimer = 0;
 let hideTimer = 0;
 let stopLight = null;
@@ -15,7 +15,7 @@ let holdsLight = false;
 const wholeRows = new RowReader();
 const lightRows = new RowReader({ light: true });
 
-// setLink records whether what is shown is what is so.
+// setLink records the state of the link: whether the page shows the current state.
 function setLink(link) {
   clearTimeout(lostTimer);
   lostTimer = 0;
@@ -32,7 +32,7 @@ function setLink(link) {
   changed();
 }
 
-// breaks is called when a stream ended: a server that is there answers the next try.
+// breaks is called when a stream ends. It reports a lost link only if no attempt succeeds in time.
 function breaks() {
   if (state.link === 'lost' || lostTimer) return;
   lostTimer = setTimeout(() => setLink('lost'), lostAfter);
@@ -47,7 +47,7 @@ function readRows() {
     onstate(link) {
       if (link === 'live') {
         setLink('live');
-        stale('link/*'); // what was asked for while there was no answer
+        stale('link/*'); // requests that failed meanwhile
       } else if (link === 'ended') {
         wholeRows.returning = true;
         breaks();
@@ -77,14 +77,14 @@ function takeFrame(reader, frame) {
   }
 }
 
-// tryNow is a person's wish, a visit, or the system's word that there is a network again.
+// tryNow reconnects at once: on request, when the tab becomes visible, or when the network returns.
 function tryNow() {
   if (rowsStream) rowsStream.again();
 }
 
-// A browser allows one origin six connections for all its tabs. A hidden tab gives its own
-// back after a while; of all hidden tabs, the one that holds the lock reads the light stream
-// and tells the others.
+// A browser allows six connections per origin, for all tabs together. A hidden tab gives up its
+// stream after a while. The hidden tab that holds the lock reads the light stream and forwards it
+// to the others.
 const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel('ac-light') : null;
 
 function readLight() {
@@ -119,12 +119,12 @@ function readLight() {
   if (channel) channel.postMessage({ joins: true });
 }
 
-// lightFrame is what the holder tells a tab that joins.
+// lightFrame returns what the lock holder sends to a joining tab.
 const lightFrame = () => ({ rev: 0, at: store.at, full: true, more: false, set: lightTables.flatMap((table) => [...tableOf(table)].map(([key, row]) => [table, key, row])), del: [] });
 
 if (channel) {
   channel.onmessage = ({ data }) => {
-    if (!stopLight || !data) return; // it is seen and reads for itself
+    if (!stopLight || !data) return; // a visible tab reads its own stream
     if (data.joins) {
       if (holdsLight) channel.postMessage({ link: state.link, frame: { event: 'rows', id: '', data: JSON.stringify(lightFrame()) } });
       return;
@@ -140,7 +140,7 @@ function onVisibility() {
   if (document.hidden) {
     hideTimer = setTimeout(() => {
       stopRows();
-      dispatchEvent(new Event('ac:hidden')); // streams of views end, too
+      dispatchEvent(new Event('ac:hidden')); // the streams of views end too
       readLight();
     }, hideAfter);
     return;
@@ -167,10 +167,10 @@ function watchLink() {
   addEventListener('pageshow', (event) => event.persisted && onVisibility());
 }
 
-// The rows in the document have at most so many runs: with fewer they are all of them.
+// The document contains at most this many runs. If it has fewer, they are all.
 const firstRunsMost = 200;
 
-// beginRows shows the rows that came with the document, and follows them.
+// beginRows shows the rows in the document, and then follows them.
 function beginRows() {
   document.documentElement.dataset.link = state.link;
   const first = boot.first;

@@ -1,12 +1,12 @@
-// The transcript of a run: its items, as the server's fold makes them and the operations
-// of its stream change them. Output of agents is decoded there, and nowhere else.
+// The transcript of a run: the items that the server's fold makes, updated by the operations of its
+// stream. The page decodes agent output nowhere else.
 
 const cut = (text, most) => (text.length > most ? text.slice(0, most) + '…' : text);
 
-// The bounds of an item's texts are the server's.
+// The server's bound for the output of an item.
 const outputTail = 16384;
 
-// newestItems is what is read when a run is opened, mostItems what is kept of it.
+// newestItems is the number of items read when a run is opened, mostItems the number kept.
 const newestItems = 200;
 const mostItems = 20000;
 
@@ -23,8 +23,8 @@ class Transcript {
     this.sorted = null;
   }
 
-  // apply takes one operation. The first one of a stream that begins before what is here
-  // begins another log in its place, and so does a state before any event.
+  // apply applies one operation. The transcript is cleared if the first operation of a stream has
+  // an earlier seq than the transcript, or a state has seq 0: the log is then another one.
   apply(n, first) {
     if (n.seq < this.seq && (first || (n.op === 'state' && n.seq === 0))) this.clear();
     if (n.op === 'state') {
@@ -55,8 +55,8 @@ class Transcript {
     if (this.items.size > mostItems) this.forget();
   }
 
-  // page takes items as they were read, in their order, which what is here may be newer
-  // than. What is here and was not read began later.
+  // page merges items read from the server, in their order. A newer version of an item stays. Items
+  // that were not read began later and go last.
   page(items) {
     const read = new Map();
     for (const item of items) {
@@ -79,8 +79,8 @@ class Transcript {
     this.sorted = null;
   }
 
-  // list is what is shown, in its order: a text of a person stands where the agent got
-  // it, one that waits at the end.
+  // list returns the items to show, in order. A person's message stands where the agent received
+  // it; a waiting one stands at the end.
   list() {
     if (this.sorted) return this.sorted.list;
     const list = [...this.items.values()].filter((i) => i.kind !== 'usage' || i.usage);
@@ -92,14 +92,14 @@ class Transcript {
 
 const placeOfItem = (i) => (i.kind !== 'message' || i.role !== 'user' ? i.seq_first : i.state === 'open' ? Number.MAX_SAFE_INTEGER : i.seq_last);
 
-// failedItem says whether an item is of something that went wrong.
+// failedItem reports whether an item shows a failure.
 const failedItem = (item) =>
   (item.tool && (item.tool.status === 'failed' || (known(item.tool.exit_code) && item.tool.exit_code !== 0))) || (item.kind === 'notice' && /\b(failed|failure|denied|exceeded|error)\b/i.test(item.text || ''));
 
 const stateOfItem = (item) => (failedItem(item) ? 'error' : item.state);
 
-// holding is the item that an event of the log belongs to: the innermost one that spans it,
-// else the last one that began before.
+// holding returns the item that contains an event of the log: the innermost one that spans it, else
+// the last one that began before it.
 function holding(list, seq) {
   let found = null;
   for (const item of list) {
@@ -111,7 +111,7 @@ function holding(list, seq) {
   return found;
 }
 
-// wordsOf is all text of an item, in lower case, for finding.
+// wordsOf returns all text of an item in lower case, for searching.
 const wordsOfItems = new WeakMap();
 
 function wordsOf(item) {
@@ -130,5 +130,5 @@ const itemsWith = (list, text) => {
   return wanted ? list.filter((item) => wordsOf(item).includes(wanted)) : [];
 };
 
-// usageWords says what a turn used.
+// usageWords describes the usage of a turn.
 const usageWords = (usage) => [compact(usage.total_tokens) + ' tokens', known(usage.cost_usd) && money(usage.cost_usd)].filter(Boolean).join(' · ');

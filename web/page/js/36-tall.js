@@ -1,9 +1,9 @@
-// Lists of any length whose rows are as high as what they hold: only what can be seen is in
-// the document, what was seen is measured, and what was not is guessed.
+// Long lists with rows of varying height. Only visible rows are in the document. Rows that were
+// shown have measured heights; others have estimates.
 
 const tall = new Map(); // by name
 
-const beyond = 900; // pixels drawn above and below what is seen
+const beyond = 900; // pixels drawn above and below the visible part
 
 function tallOf(name) {
   let t = tall.get(name);
@@ -16,8 +16,8 @@ function tallOf(name) {
 
 const forgetTall = (...names) => names.forEach((name) => tall.delete(name));
 
-// tallRows draws such a list. It stays at its end while it is there; onstart is called when
-// its beginning comes into view, onplace with the first row that is seen.
+// tallRows draws such a list. A list at its end stays there as it grows. onstart is called when its
+// first row comes into view, onplace with the first visible row.
 function tallRows({ name, items, keyOf, row, guess = 48, attributes = {}, onstart, onplace }) {
   const t = tallOf(name);
   const { heights } = t;
@@ -41,7 +41,7 @@ function tallRows({ name, items, keyOf, row, guess = 48, attributes = {}, onstar
   h('div', { key: 'below', class: 'tall-space', style: { height: below + 'px' } }));
 }
 
-// seenOf are the rows to draw, and the heights of what is not drawn.
+// seenOf returns the range of rows to draw, and the heights of the space above and below.
 function seenOf(t, items, keyOf, high) {
   const n = items.length;
   let from = 0, above = 0, to = 0, below = 0;
@@ -72,13 +72,13 @@ function showWanted(t) {
   changed();
 }
 
-// revealRow brings a row of a list into view, wherever it is.
+// revealRow scrolls to a row.
 function revealRow(name, key) {
   tallOf(name).want = key;
   changed();
 }
 
-// toEnd goes to the newest, and stays with it.
+// toEnd scrolls to the end, and follows it.
 function toEnd(name) {
   const t = tallOf(name);
   t.atEnd = true;
@@ -127,7 +127,7 @@ function scrolledTall(t, el, onplace) {
   t.top = el.scrollTop;
   const moved = Math.abs(before - t.top) > 8 || atEnd !== t.atEnd;
   if (t.want) return;
-  // What grows below is no scrolling of a person.
+  // Growth at the end is not scrolling by a person.
   if (atEnd || t.top < before - 4) t.atEnd = atEnd;
   if (!moved) return;
   if (onplace) onplace(t.atEnd ? null : [...el.children].find((row) => row.acKey && row.offsetTop + row.offsetHeight > t.top)?.acKey);

@@ -1,9 +1,9 @@
-// The items of a transcript as they are shown.
+// The view of transcript items.
 
 const itemNames = { message: 'Agent', reasoning: 'Thinking', tool: 'Tool', file_change: 'Files', plan: 'Plan', notice: 'Notice' };
 
-// itemView draws one item. What of it is folded away is remembered by the open run, since
-// rows that are out of sight are taken out of the document.
+// itemView draws one item. The open run remembers which parts are folded, because rows out of sight
+// leave the document.
 function itemView(open, item) {
   const marked = open.marked === item.item_id;
   return h('div', {
@@ -12,8 +12,7 @@ function itemView(open, item) {
   }, bodyOf(open, open.shown.get(item.item_id) || item), secretPart(open, item));
 }
 
-// secretPart offers to show what is masked of an item, to those who may see it. It is not
-// remembered.
+// secretPart offers to reveal masked text to those who may see it. Only the open run keeps it.
 function secretPart(open, item) {
   if (!maySeeSecrets() || open.shown.has(item.item_id) || item.state !== 'closed' || !hasSecret(wordsOf(item).toUpperCase())) return null;
   const show = async () => {
@@ -56,12 +55,12 @@ function bodyOf(open, item) {
   }
 }
 
-// mdText is a text of an agent as Markdown.
+// mdText renders an agent's text as Markdown.
 const mdText = (open, item) => markdown(item.text || '', { growing: item.state === 'open', pathHref: open.pathHref });
 
 const plainBody = (text, more = '') => h('div', { class: 'entry-body ' + more }, shownText(text));
 
-// itemHead is the line above what an item says: whose it is, and on its right what it took.
+// itemHead is the line above an item: its author or kind, and on the right its duration and time.
 function itemHead(open, item, kind, ...more) {
   return h('div', { class: 'entry-head', key: 'head' }, kind && h('span', { class: 'entry-kind' }, kind), more, h('span', { class: 'entry-side' }, tookOf(item), timeOf(item), seqLink(open, item)));
 }
@@ -78,7 +77,7 @@ const timeOf = (item) => h('time', { title: moment(item.started_at) }, clock(ite
 function seqLink(open, item) {
   const to = hrefOf('runs', open.id, 'transcript', { seq: item.seq_first });
   const copy = (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab of its own
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return; // opens a new tab or window
     event.preventDefault();
     copyText(new URL(to, location.href).href, 'The address of #' + item.seq_first + ' is copied.');
   };
@@ -95,7 +94,7 @@ async function copyText(text, done) {
   }
 }
 
-// copyByCommand copies on a page that has no clipboard: one of a plain http address of another
+// copyByCommand copies on a page without a clipboard API, such as a plain http address of another
 // machine.
 function copyByCommand(text) {
   let copied = false;
@@ -120,7 +119,7 @@ function saidBody(open, item) {
 
 const firstLine = (text) => cut((text || '').trim().split('\n')[0].replace(/[*#`_]/g, ''), 160);
 
-// folding is a button that shows or hides what is below it.
+// folding is a button that shows or hides the body of an item.
 function folding(open, item, shown, ...title) {
   const flip = () => {
     if (!open.unfolded.delete(item.item_id + (shown ? '+' : '-'))) open.unfolded.add(item.item_id + (shown ? '-' : '+'));
@@ -129,7 +128,7 @@ function folding(open, item, shown, ...title) {
   return h('button', { type: 'button', class: 'entry-fold', 'aria-expanded': String(shown), onclick: flip }, title);
 }
 
-// unfolded says whether an item is open: by itself, or because somebody said so.
+// unfolded reports whether an item is open, by default or by choice.
 const unfolded = (open, item, itself) => (itself ? !open.unfolded.has(item.item_id + '-') : open.unfolded.has(item.item_id + '+'));
 
 function thoughtBody(open, item) {

@@ -1,5 +1,4 @@
-// The run that is open: what it is, its transcript as it is and as it grows, and the one
-// stream that follows it.
+// The open run: its facts, its transcript, and the one stream that follows it.
 
 const runTabs = [['transcript', 'Transcript'], ['changes', 'Changes'], ['log', 'Log'], ['events', 'Events'], ['notes', 'Notes']];
 
@@ -14,18 +13,18 @@ function openRun(id) {
     begun: null, // the payload of run.started
     transcript: new Transcript(),
     continuable: null,
-    begins: false, // it is being read, or was
+    begins: false, // reading has started
     loaded: false,
     error: '',
     missing: false,
-    reading: null, // older items: the promise of it
+    reading: null, // promise while older items are read
     unfolded: new Set(),
-    shown: new Map(), // items that were asked for with their secrets, by id
-    cursor: '', // the item that find or e went to
+    shown: new Map(), // unmasked items, by id
+    cursor: '', // the item that find or e selected
     log: null,
     events: null,
     stream: null,
-    following: '', // what the stream is of
+    following: '', // the kind of the stream
     speaking: false,
     message: null,
     stale: 0,
@@ -42,21 +41,22 @@ function closeRun() {
   state.open = null;
 }
 
-// beginRun reads the run once it is known which projects there are.
+// beginRun reads the run as soon as the possible projects are known.
 function beginRun(open) {
   if (open.begins || (!projectsOfRun(open.id).length && !store.ready)) return;
   open.begins = true;
   loadRun(open);
 }
 
-// projectsOfRun are the projects that a run may be of: its row's, the address's, or all.
+// projectsOfRun returns the projects that the run may belong to: that of its row or of the address,
+// or all.
 function projectsOfRun(id) {
   const row = rowOf('runs', id);
   const named = (row && row.p) || state.route.query.project || state.project;
   return named ? [named] : [...rowsOf('projects').keys()];
 }
 
-// loadRun reads the newest of the transcript and follows it from there.
+// loadRun reads the end of the transcript and follows it from there.
 async function loadRun(open) {
   let failure = null;
   for (const project of projectsOfRun(open.id)) {
@@ -93,18 +93,18 @@ function takeRun(open, project, read) {
   changed();
 }
 
-// readBegin reads who a run is of that is older than the rows of the room.
+// readBegin reads the facts of a run that is too old for the room's rows.
 async function readBegin(open) {
   try {
     const read = await call('events.replay', { project_id: open.project, run_id: open.id, event_types: ['run.started'], limit: 1 });
     open.begun = read.events.length ? { ...read.events[0].event.payload, at: read.events[0].event.ts_wallclock } : {};
     changed();
   } catch {
-    open.begun = {}; // its name is missing, and nothing else
+    open.begun = {}; // only its name is missing
   }
 }
 
-// followRun follows what the tab that is shown is made of: one stream, whatever is open.
+// followRun keeps one stream, for the data of the current tab.
 function followRun(open) {
   if (!open.project) return;
   const raw = tabOfRun() === 'log' || tabOfRun() === 'events';
@@ -120,7 +120,7 @@ function stopFollowing(open) {
   open.stream = null;
 }
 
-// A tab that nobody looks at keeps no stream.
+// A hidden tab keeps no stream.
 addEventListener('ac:hidden', () => state.open && stopFollowing(state.open));
 addEventListener('ac:seen', () => state.open && followRun(state.open));
 
@@ -144,7 +144,7 @@ function followTranscript(open) {
   });
 }
 
-// renewed asks anew whether the run could continue, once its state stands.
+// renewed asks again, after a state change, whether the run can continue.
 function renewed(open) {
   clearTimeout(open.stale);
   open.stale = setTimeout(async () => {
@@ -152,16 +152,17 @@ function renewed(open) {
     try {
       const read = await call('run.transcript', { project_id: open.project, run_id: open.id, tail: 1 });
       open.continuable = read.continuable;
-      if (!open.transcript.state.activity && read.continuable.reason === 'run_busy') renewed(open); // its session ends a moment later
+      if (!open.transcript.state.activity && read.continuable.reason === 'run_busy') renewed(open); // its session is about to end
       changed();
     } catch {
-      open.continuable = null; // the next state tells
+      open.continuable = null; // the next state change asks again
     }
   }, 300);
   staleChanges(open);
 }
 
-// readOlder reads what was before the items that are here: more of the newest, then all.
+// readOlder reads items before the loaded ones: first more of the newest, then all. With all it
+// reads everything at once.
 async function readOlder(open, all) {
   while (open.reading) await open.reading;
   if (!open.transcript.older || state.open !== open) return;
@@ -193,12 +194,12 @@ async function readBefore(open, all) {
       transcript.older = false;
     }
   } catch (error) {
-    transcript.older = false; // scrolling does not ask again
+    transcript.older = false; // prevents further attempts on scrolling
     say('Not read: ' + error.message, true);
   }
 }
 
-// aboutRun is what is known of a run that is shown: its row, else what its log begins with.
+// aboutRun returns the known facts of the open run: its row, else the beginning of its log.
 function aboutRun(open) {
   const row = rowOf('runs', open.id);
   const now = open.transcript.state;

@@ -1,11 +1,11 @@
-// A run: its head with what can be done, and its parts as tabs.
+// The page of a run: its head with actions, and its tabs.
 
 function runView() {
   const open = openRun(state.route.id);
   beginRun(open);
   followRun(open);
   const about = aboutRun(open);
-  open.plain = withoutDriver.includes(about.provider); // what a command prints is no Markdown
+  open.plain = withoutDriver.includes(about.provider); // output of a command is not Markdown
   const tab = tabOfRun();
   if (open.loaded && open.project && about.changed) readChanges(open);
   if (open.missing) return noSuchRun();
@@ -44,7 +44,7 @@ function runHead(open, about) {
 
 const instantOf = (at) => (typeof at === 'number' ? at : instant(at));
 
-// act is a button that is found by what it does.
+// act is a button with a data-act name.
 const act = (name, text, onclick, options) => button(text, onclick, { key: name, act: name, ...options });
 
 function runTabList(open, about, tab) {
@@ -66,7 +66,7 @@ function runTabList(open, about, tab) {
     }, text, counts[id] ? h('span', { class: 'tab-count' }, counts[id]) : null)));
 }
 
-// stepTab goes to the next or the previous tab of the open run.
+// stepTab goes to the next or previous tab of the open run.
 function stepTab(by) {
   const ids = runTabs.map(([id]) => id);
   const next = ids[(ids.indexOf(tabOfRun()) + by + ids.length) % ids.length];

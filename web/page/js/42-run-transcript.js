@@ -1,4 +1,4 @@
-// The transcript tab: the items, what is found among them, and the box to speak.
+// The transcript tab: items, find, and the message box.
 
 const listName = (open) => 'transcript/' + open.id;
 
@@ -21,14 +21,14 @@ function transcriptTab(open) {
   ];
 }
 
-// keepPlace reads older items, and shows afterwards what was seen before.
+// keepPlace reads older items, and keeps the visible item in view.
 async function keepPlace(open, read) {
   const first = open.transcript.list()[0];
   await read();
   if (first && state.open === open && !tallOf(listName(open)).atEnd) revealRow(listName(open), first.item_id);
 }
 
-// newBelow says how much came since the newest went out of view.
+// newBelow shows how many items arrived since the end went out of view.
 function newBelow(open, t, list) {
   if (t.atEnd) {
     open.seenTo = list.length;
@@ -38,12 +38,12 @@ function newBelow(open, t, list) {
   return h('div', { class: 'newer', key: 'newer' }, h('button', { type: 'button', class: 'button', onclick: () => toEnd(listName(open)) }, n > 0 ? '··· ' + plural(n, 'new item') + ' below ···' : 'To the newest'));
 }
 
-// The place in a run survives a reload, in this tab only.
+// The scroll position of a run survives a reload, in this tab only.
 function rememberPlace(id, item) {
   try {
     if (item) sessionStorage.setItem('ac.place/' + id, item.seq_first);
   } catch {
-    // Without storage a reload begins at the newest.
+    // Without storage, a reload starts at the end.
   }
 }
 
@@ -55,8 +55,8 @@ function rememberedPlace(id) {
   }
 }
 
-// placeSeq goes to the event that the address names, once for each address; or, after a
-// reload, to where one was.
+// placeSeq scrolls to the event in the address, once per address. After a reload it scrolls to the
+// remembered position.
 function placeSeq(open, list) {
   const wanted = +state.route.query.seq || 0;
   if (open.placed === undefined && !wanted) {
@@ -82,7 +82,7 @@ function goToSeq(open, list, seq, mark) {
   revealRow(listName(open), found.item_id);
 }
 
-// ---- Finding
+// ---- Find
 
 function transcriptTools(open) {
   const text = state.route.query.find || '';
@@ -105,7 +105,7 @@ function transcriptTools(open) {
     button('Follow', () => toEnd(listName(open)), { kind: 'chip', key: 'follow', pressed: tallOf(listName(open)).atEnd, hint: 'f' }));
 }
 
-// findHits are the items that hold a text; what was found last is kept.
+// findHits returns the items that contain a text, and caches the last result.
 function findHits(open, text) {
   if (!text.trim()) return [];
   const list = open.transcript.list();
@@ -114,7 +114,7 @@ function findHits(open, text) {
   return open.found.hits;
 }
 
-// toFirstHit goes to the first item that holds a text, in all of the run, unless it is at one.
+// toFirstHit reads the whole run and goes to the first hit, unless the cursor is at a hit already.
 async function toFirstHit(open, text) {
   if (text.trim()) await readOlder(open, true);
   const hits = findHits(open, text);
@@ -127,7 +127,7 @@ function goToItem(open, item) {
   revealRow(listName(open), item.item_id);
 }
 
-// stepIn goes to the next or the previous of some items, from where one is, around the end.
+// stepIn moves the cursor to the next or previous of the given items, and wraps around.
 function stepIn(open, items, by) {
   if (!items.length) return false;
   const list = open.transcript.list();
@@ -148,7 +148,7 @@ function stepIn(open, items, by) {
 
 const stepHit = (open, by) => stepIn(open, findHits(open, state.route.query.find || ''), by);
 
-// stepError goes to the next or the previous item that failed.
+// stepError goes to the next or previous failed item.
 async function stepError(by) {
   const open = state.open;
   if (!open || tabOfRun() !== 'transcript') return;

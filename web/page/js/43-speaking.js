@@ -1,17 +1,16 @@
-// Speaking with the agent of the open run: steering it, stopping its turn, continuing the
-// run, and what it may do unasked.
+// Talking with the agent of the open run: steering, interrupting, continuing, and its policy.
 
-// freshId names an act, so that a retry does it once. Pages of a plain http address of
-// another machine have no crypto.randomUUID.
+// freshId returns an idempotency key. Plain http pages of another machine have no
+// crypto.randomUUID.
 const freshId = () => 'web-' + Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
 
-// messageId names what is about to be said, so that a retry says it once.
+// messageId returns the same id for the same message, so that a retry sends it once.
 function messageId(open, text) {
   if (!open.message || open.message.text !== text) open.message = { text, id: freshId() };
   return open.message.id;
 }
 
-// speak does one act on the open run, and keeps the text where it fails.
+// speak performs one action on the open run, and keeps the text if it fails.
 async function speak(open, method, params, done) {
   if (open.speaking) return;
   open.speaking = true;
@@ -39,10 +38,10 @@ const interrupt = (open) => speak(open, 'run.interrupt', {}, (r) => 'Turn ' + r.
 
 const resumptions = { provider: "It takes up the agent's own conversation.", digest: 'It starts anew, with a digest of what happened.', live: 'The agent goes on.', no: 'It starts anew.', pending: 'It is starting.' };
 
-// Another budget is for a run that went over its own.
+// takesBudget reports whether the form offers another budget: for a run that exceeded its own.
 const takesBudget = (open) => (aboutRun(open).flags || []).includes('over_budget');
 
-// goOn continues a run that is over, with another budget where one is given.
+// goOn continues an ended run, with another budget if one is entered.
 function goOn(open, text) {
   const written = (takesBudget(open) && state.fields['budget/' + open.id]) || '';
   const budget = budgetOf(written);
@@ -53,18 +52,18 @@ function goOn(open, text) {
   });
 }
 
-// speakingBox is below the transcript: what can be said now depends on what the run does.
+// speakingBox is the message box below the transcript. Its actions depend on the state of the run.
 function speakingBox(open) {
   const now = open.transcript.state;
   if (!now) return null;
   const busy = runLives(open) && now.activity && now.activity !== 'idle';
   if (!now.activity && runLives(open)) return h('p', { class: 'speaking quiet', key: 'speaking' }, 'This program takes no messages.');
   const can = open.continuable;
-  // While it is ending, the field stays with what is written in it.
+  // While the run ends, the field stays with its text.
   const waits = !busy && (!can || can.reason === 'run_busy');
   if (!busy && !waits && !can.ok) return h('p', { class: 'speaking quiet', key: 'speaking' }, cannotContinue[can.reason] || 'This run cannot continue: ' + words(can.reason) + '.');
   const name = personName(aboutRun(open).agent);
-  // Without a text the field gets the focus.
+  // Without text, the button focuses the field.
   const saying = (send) => () => {
     const text = (state.fields['say/' + open.id] || '').trim();
     if (text && !waits) send(text);
@@ -83,7 +82,7 @@ function speakingBox(open) {
     policyMenu(open));
 }
 
-// cannotContinue says why a run that is over cannot go on, and what would help.
+// cannotContinue explains why an ended run cannot continue, and suggests what helps.
 const cannotContinue = {
   worktree_gone: 'This run cannot continue: its worktree is gone. Retry starts another one like it.',
   run_owned_by_job: 'This run belongs to a job that is not over: the job decides how it goes on.',
@@ -98,7 +97,7 @@ const bears = { 'read-only': ['default', 'plan'], patch: ['default', 'plan', 'ac
 const modeWords = { default: 'It asks before it changes anything', accept_edits: 'It edits files in its folder without asking, and asks for the rest', plan: 'It reads and proposes a plan, and changes nothing', full_auto: 'It asks for nothing that its level bears' };
 const levelWords = { 'read-only': 'writing and the network are refused.', patch: 'writing outside of its folder is refused.', 'run-commands': 'commands run in the sandbox of the agent.', full: 'the agent has no sandbox.' };
 
-// policyMenu shows the policy of the run, and changes it.
+// policyMenu shows and changes the policy of the run.
 function policyMenu(open) {
   const entry = fetched('policy/' + open.id, () => call('run.policy.get', { project_id: open.project, run_id: open.id }), 60000);
   const policy = entry.value && entry.value.policy;

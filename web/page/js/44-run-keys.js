@@ -1,6 +1,6 @@
 // The keys of an open run.
 
-// runKey is what a key does there, null for nothing of its own.
+// runKey returns the action of a key on the page of a run, or null if it has none there.
 function runKey(key) {
   const open = state.open;
   if (!open || open.missing) return null;

@@ -1,4 +1,4 @@
-// Parts that views are made of.
+// Parts shared by views.
 
 const icons = {
   now: 'M3 12h4l3 8 4-16 3 8h4',
@@ -38,7 +38,7 @@ function button(text, onclick, options) {
 
 const iconButton = (name, label, onclick, more) => h('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick, ...more }, icon(name));
 
-// empty says that there is nothing, and what would change that.
+// empty says that there is nothing to show, and how that changes.
 const empty = (title, what, ...more) => h('div', { class: 'empty' }, h('p', { class: 'empty-title' }, title), h('p', {}, what), more);
 
 const code = (text) => h('code', {}, text);
@@ -48,7 +48,7 @@ const loading = (what) => h('div', { class: 'loading', role: 'status' }, what);
 const fault = (message, again) =>
   h('div', { class: 'fault', role: 'alert' }, h('p', {}, message), again && button('Try again', again));
 
-// shownOr shows an answer, or that it is awaited, or what is wrong.
+// shownOr shows a response, a loading note, or an error.
 function shownOr(entry, name, show) {
   if (entry.value !== null) return show(entry.value);
   if (entry.error) return fault(entry.error, () => stale(name));
@@ -65,8 +65,8 @@ function facts(list) {
 const figure = (name, value, note, tone) =>
   h('div', { class: 'figure', key: name }, h('span', { class: 'figure-name' }, name), h('span', { class: 'figure-value ' + (tone || '') }, value), h('span', { class: 'figure-note' }, note || ''));
 
-// rows shows a list of any length: only what can be seen is in the document.
-// Every row is as high as said. The element with the name scrolls.
+// rows shows a list of any length with only the visible rows in the document. Every row has the
+// given height. The element with the name scrolls.
 function rows({ name, items, height, row, label, role = 'list', active = -1, onkey }) {
   const seen = state.scroll[name] || { top: 0, height: 800 };
   const over = 6;
@@ -96,10 +96,10 @@ function rows({ name, items, height, row, label, role = 'list', active = -1, onk
   }, h('div', { class: 'rows-all', role, 'aria-label': label, style: { height: items.length * height + 'px' } }, children));
 }
 
-// placed gives a row of such a list its place.
+// placed returns the style of a row at its position in such a list.
 const placed = (index, height) => ({ position: 'absolute', top: index * height + 'px', height: height + 'px', left: '0', right: '0' });
 
-// field is an input or a text area whose text lives in state.fields.
+// field is an input or a text area whose text is kept in state.fields.
 function field(name, label, props, tag) {
   return h(tag || 'input', {
     id: 'field-' + name, name, 'aria-label': label, placeholder: label, autocomplete: 'off', class: 'field',
@@ -112,7 +112,7 @@ function field(name, label, props, tag) {
   });
 }
 
-// sends calls when Ctrl+Enter or Cmd+Enter is pressed.
+// sends returns a key handler that calls act on Ctrl+Enter or Cmd+Enter.
 const sends = (act) => (event) => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();

@@ -1,11 +1,11 @@
-// Dialogs. One is open at a time. It holds the focus, Esc and Cancel close it, and the focus
-// then returns to what opened it.
+// Dialogs, one at a time. A dialog traps the focus. Esc and Cancel close it, and return the focus
+// to the element that opened it.
 //
 //   openDialog({name, title, body, confirm, danger, run, ready, wide})
 //     body()    the content, drawn with each draw
-//     confirm   the words of the button that acts (data-act="confirm"); none: Close only
-//     run()     what it does, awaited; the dialog closes unless run returns false or throws
-//     ready()   whether it may act now
+//     confirm   the label of the acting button (data-act="confirm"); without it: Close only
+//     run()     the action, awaited; the dialog closes unless run returns false or throws
+//     ready()   whether the button is enabled
 //   closeDialog()
 
 function openDialog(dialog) {
@@ -20,7 +20,7 @@ function closeDialog() {
   refocus(opener);
 }
 
-// refocus returns the focus to an element, or to the title of the view where that is gone.
+// refocus returns the focus to an element, or to the title of the view if the element is gone.
 function refocus(el) {
   if (el && el.isConnected && el !== document.body) el.focus();
   else focusTitle();

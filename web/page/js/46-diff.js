@@ -1,9 +1,9 @@
-// Diffs: the hunk reader, words that changed within pairs of lines, and lines with their
-// signs and numbers. What a line does is told by a sign, not by colour alone.
+// Diffs: the hunk parser, changed words within pairs of lines, and lines with signs and numbers. A
+// sign marks each change, not colour alone.
 
-// readDiff reads a unified diff as lines: {kind, sign, old, now, text}. What begins with "---"
-// is a removed line as long as the hunk lacks lines that its header counts, and the header of
-// the next file after that.
+// readDiff parses a unified diff into lines: {kind, sign, old, now, text}. A line that begins with
+// "---" is a removed line while the hunk is incomplete by its header's counts. After that it is the
+// header of the next file.
 function readDiff(text) {
   const lines = [];
   let old = 0, now = 0, oldEnd = 0, nowEnd = 0, inside = false;
@@ -29,7 +29,7 @@ function readDiff(text) {
   return lines;
 }
 
-// pairWords marks, in lines that took the place of others, the words that differ.
+// pairWords marks the words that differ between removed lines and the lines that replace them.
 function pairWords(lines) {
   for (let i = 0; i < lines.length;) {
     let a = i;
@@ -42,7 +42,7 @@ function pairWords(lines) {
 }
 
 const wordPattern = /\w+|\s+|[^\w\s]/gu;
-const mostWords = 160; // of a line, to be compared by words
+const mostWords = 160; // per line, for a comparison by words
 
 function markWords(before, after) {
   const x = before.text.match(wordPattern) || [], y = after.text.match(wordPattern) || [];
@@ -54,7 +54,7 @@ function markWords(before, after) {
       common[i * wide + j] = x[i] === y[j] ? common[(i + 1) * wide + j + 1] + 1 : Math.max(common[(i + 1) * wide + j], common[i * wide + j + 1]);
     }
   }
-  // Lines that share little are other lines, not changed ones.
+  // Lines with little in common were replaced, not changed.
   if (common[0] * 2 < Math.min(x.length, y.length)) return;
   before.marks = [];
   after.marks = [];
@@ -77,7 +77,7 @@ function addMark(marks, at, length) {
 
 const readDiffs = new Map();
 
-// knownDiff keeps what was read of the last diffs: they are drawn often.
+// knownDiff caches the last parsed diffs, because they are drawn often.
 function knownDiff(text) {
   let lines = readDiffs.get(text);
   if (!lines) {
@@ -88,8 +88,8 @@ function knownDiff(text) {
   return lines;
 }
 
-// colourLines gives the lines of a diff their tokens: each side is read as a whole, so that
-// what spans lines is right. It is null until the highlighter is there.
+// colourLines returns a lookup of the tokens of each line. It highlights each side as a whole, so
+// that tokens may span lines. Until the highlighter has loaded, the lookup returns null.
 function colourLines(lines, language) {
   const side = (keep) => {
     const mine = lines.filter(keep);
@@ -101,7 +101,7 @@ function colourLines(lines, language) {
   return (line) => (now && now.get(line)) || (old && old.get(line)) || null;
 }
 
-// codeOf is the text of a line in its colours, with the words that changed marked.
+// codeOf returns the highlighted text of a line, with its changed words marked.
 function codeOf(line, tokens) {
   const out = [];
   let at = 0;
@@ -120,7 +120,7 @@ function codeOf(line, tokens) {
 
 const linesShown = 2000;
 
-// patchView shows a diff. extra may add to each line: a button on it, and what is below it.
+// patchView shows a diff. extra may add a button to each line, and content below it.
 function patchView(text, path, { extra, most = linesShown } = {}) {
   const lines = knownDiff(text);
   const tokens = colourLines(lines.slice(0, most), languageOf(path));

@@ -1,7 +1,7 @@
-// Code in its colours, as tokens for the differ: what the highlighter makes is sanitised as
-// a fragment and read, never put into the document.
+// Highlighted code as tokens for the differ. The highlighter's output is sanitized into a fragment
+// and read, and never put into the document.
 
-// languageOf is the language of a file by its name, '' where there is none.
+// languageOf returns the language of a file by its name, or ''.
 function languageOf(path) {
   const end = ((path || '').split('/').pop().split('.').pop() || '').toLowerCase();
   const name = languageNames[end] || end;
@@ -10,10 +10,10 @@ function languageOf(path) {
 
 const mostCode = 64 << 10;
 const tokenLines = new Map();
-const readers = new Map(); // by language: the highlighter, null while it is being loaded
+const readers = new Map(); // language: the highlighter, null while it loads
 
-// highlightLines are the lines of a text as tokens {text, kind}; null while the highlighter
-// is not there, and where it has nothing to say.
+// highlightLines returns the lines of a text as tokens {text, kind}. It returns null if the
+// highlighter has not loaded or does not apply.
 function highlightLines(text, language) {
   if (!language || text.length > mostCode) return null;
   const reader = readers.get(language);

@@ -1,5 +1,4 @@
-// The changes tab: what a run changed, comments on its lines, and the bar with what can be
-// done with it.
+// The changes tab: the changed files of a run, comments on lines, and the bar with actions.
 
 function staleChanges(open) {
   clearTimeout(open.changesTimer);
@@ -11,7 +10,7 @@ function readChanges(open) {
   if (entry.value && open.changes !== entry.value) {
     open.changes = entry.value;
     const paths = new Set((entry.value.files || []).map((f) => f.path));
-    // What an agent names as code is a link where it is one of these files.
+    // Code spans in agents' texts link to the changed file that they name.
     open.pathHref = (text) => (paths.has(text) ? hrefOf('runs', open.id, 'changes', { file: text }) : '');
   }
   return entry;
@@ -80,7 +79,7 @@ function filePane(open, file) {
         : entry && entry.error ? fault(entry.error) : entry && entry.value ? h('p', { class: 'quiet' }, 'There is no text to compare.') : loading('Reading the diff…'));
 }
 
-// ---- Comments on lines. Those that were not sent stay in this browser.
+// ---- Comments on lines. Unsent ones are kept in this browser.
 
 const draftName = (open) => 'comments/' + open.id;
 
@@ -95,7 +94,7 @@ function draftsOf(open) {
   return open.drafts;
 }
 
-// keepDrafts keeps them, without lines that hold a masked secret.
+// keepDrafts stores the drafts, without excerpts that contain a masked secret.
 function keepDrafts(open, drafts) {
   open.drafts = drafts;
   memory.set(draftName(open), JSON.stringify(drafts.map((d) => (hasSecret(d.excerpt) ? { ...d, excerpt: '' } : d))));
@@ -105,7 +104,7 @@ function keepDrafts(open, drafts) {
 const sideOf = (line) => (line.kind === 'removed' ? 'old' : 'new');
 const numberOf = (line) => (line.kind === 'removed' ? line.old : line.now);
 
-// commentsOn adds to a line of a diff the button to comment on it, and its comments.
+// commentsOn adds to each line of a diff a comment button and the line's comments.
 function commentsOn(open, file, diff) {
   const lines = knownDiff(diff);
   const kept = ((open.changes && open.changes.comments) || []).filter((c) => c.path === file.path);
@@ -121,7 +120,7 @@ function commentsOn(open, file, diff) {
   };
 }
 
-// fitsLines says whether the lines that a comment quotes are still where it is.
+// fitsLines reports whether the text that a comment quotes is still at its line.
 function fitsLines(comment, lines) {
   if (!comment.excerpt) return true;
   const last = comment.excerpt.split('\n').pop();
@@ -131,7 +130,7 @@ function fitsLines(comment, lines) {
 const keptComment = (c, note) =>
   h('div', { class: 'line-comment', key: c.comment_id }, h('p', { class: 'note-head' }, h('strong', {}, personName(c.author_id)), h('time', { title: moment(c.at) }, clock(c.at)), note && h('span', { class: 'note warn' }, note)), markdown(c.text, { key: 'text' }));
 
-// outdatedComments are those whose lines are gone.
+// outdatedComments shows the comments whose lines are gone.
 function outdatedComments(open, file, diff) {
   const lines = knownDiff(diff);
   const gone = ((open.changes && open.changes.comments) || []).filter((c) => c.path === file.path && !lines.some((line) => line.sign !== undefined && (c.line_to || c.line) === numberOf(line) && c.side === sideOf(line) && fitsLines(c, lines)));
@@ -167,7 +166,7 @@ const draftView = (open, d) =>
   h('div', { class: 'line-comment draft', key: 'draft/' + d.at }, h('p', { class: 'note-head' }, h('strong', {}, 'You'), h('span', { class: 'note' }, 'not sent')), h('p', { class: 'entry-body' }, d.body),
     h('div', { class: 'actions end' }, button('Remove', () => keepDrafts(open, draftsOf(open).filter((one) => one !== d)), { key: 'remove' })));
 
-// reviewText is what the agent will get.
+// reviewText returns the message that the agent will receive.
 const reviewText = (drafts, text) =>
   ['Comments on your changes:', ...drafts.map((d) => d.path + ':' + d.line + ' (' + d.side + ')\n' + (d.excerpt ? '> ' + d.excerpt + '\n' : '') + d.body), text].filter(Boolean).join('\n\n');
 

@@ -1,13 +1,13 @@
-// Long lists in groups. Only rows that can be seen are in the document; the rows of a group
-// are all of one height, and its head sticks to the top while one scrolls through it.
+// Long lists in groups. Only visible rows are in the document. All rows of a group have the same
+// height, and its head is sticky.
 //
 //   groupedList({name, label, groups})
 //     groups: [{id, title, count, aside, items, height, row(item), keyOf(item), after}]
-//   revealItem(name, id)   scrolls the list so that the row of an item is seen
+//   revealItem(name, id)   scrolls the list to the row of an item
 
 const groupHead = 40;
 const folded = new Set((memory.get('folded') || '').split(',').filter(Boolean));
-const listShapes = new Map(); // by name: where each item stands
+const listShapes = new Map(); // by name: the position of each item
 
 function foldGroup(id) {
   if (folded.has(id)) folded.delete(id);
@@ -33,8 +33,8 @@ function groupedList({ name, label, groups }) {
   return h('div', { class: 'list', key: 'list/' + name, id: 'list-' + name, role: 'group', 'aria-label': label, tabindex: '0', ...keepsScroll(name) }, sections);
 }
 
-// placeRows records where the rows of a list stand now. The row that is pointed at or has the
-// focus stays where it is on the screen: what came in above it is scrolled away.
+// placeRows records the positions of the rows of a list. It keeps the row under the pointer or with
+// the focus in place on the screen, by scrolling when rows above it change.
 let pointedRow = '';
 addEventListener('pointerover', (event) => {
   const row = event.target.closest?.('[data-run], [data-need]');
@@ -54,7 +54,7 @@ function scrollRows(el, by) {
   if (!el) return;
   const last = el.lastElementChild;
   const missing = el.scrollTop + by + el.clientHeight - (last.offsetTop - el.offsetTop + last.offsetHeight);
-  if (missing > 0) last.style.marginBottom = missing + 'px'; // a short list has nothing to scroll
+  if (missing > 0) last.style.marginBottom = missing + 'px'; // makes a short list scrollable
   el.scrollTop += by;
 }
 
@@ -73,7 +73,7 @@ function groupView(group, open, items, offset, height) {
     open && group.after);
 }
 
-// keepsScroll are the properties of an element that scrolls through virtual rows.
+// keepsScroll returns the properties of an element that scrolls virtual rows.
 function keepsScroll(name) {
   const keep = (el) => {
     const next = { top: el.scrollTop, height: el.clientHeight };

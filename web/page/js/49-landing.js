@@ -1,5 +1,4 @@
-// Land, apply and revert: bringing what a run changed into its repository, each shown
-// before it is done.
+// Land, apply and revert: bringing a run's changes into its repository, with a preview first.
 
 const landingRefusals = { run_busy: 'The agent still works.', target_busy: 'Another run works in that place.', snapshot_base: 'This run began from uncommitted files: apply its files instead of landing it as one commit.' };
 
@@ -17,18 +16,17 @@ function landActs(open, changes) {
   ];
 }
 
-// putsBack reports whether a checkpoint leaves the files as they were before they were
-// applied: it took an application back, and not a revert.
+// putsBack reports whether a checkpoint undoes an application: it reverts one, not another revert.
 function putsBack(checkpoint, checkpoints) {
   let back = false;
   for (let c = checkpoint; c && c.reverts; c = checkpoints.find((one) => one.checkpoint_id === c.reverts)) back = !back;
   return back;
 }
 
-// appliedOf is the newest application that stands: nothing took it back.
+// appliedOf returns the newest application that was not reverted.
 const appliedOf = (checkpoints) => checkpoints.find((c) => c.state !== 'reverted' && !putsBack(c, checkpoints));
 
-// checkpointLines tell what was applied and what was put back, the newest first.
+// checkpointLines lists what was applied and put back, the newest first.
 function checkpointLines(checkpoints) {
   if (!checkpoints.length) return null;
   return h('ul', { class: 'checkpoints', key: 'checkpoints', 'aria-label': 'Applied and put back' }, checkpoints.slice(0, 5).map((c) => h('li', { key: c.checkpoint_id, 'data-checkpoint': c.checkpoint_id }, checkpointWords(c, checkpoints))));
@@ -43,7 +41,7 @@ function checkpointWords(c, checkpoints) {
 const refusalWords = (error) => landingRefusals[error.reason] || error.message;
 const conflictsOf = (error) => (error.data && error.data.conflicts ? { conflicts: error.data.conflicts } : null);
 
-// tried keeps what a try answers, or why there is none.
+// tried stores the result of a dry run, or its error.
 async function tried(plan, ask) {
   try {
     plan.result = await ask();
@@ -55,7 +53,7 @@ async function tried(plan, ask) {
   changed();
 }
 
-// refusing says of an act that was refused why, in the words of this screen.
+// refusing rethrows a refusal with this screen's explanation.
 async function refusing(ask) {
   try {
     return await ask();
@@ -65,7 +63,7 @@ async function refusing(ask) {
   }
 }
 
-// askLand shows what landing as one commit would do, and does it when told to.
+// askLand previews landing as one commit, and lands on confirmation.
 function askLand(open) {
   const plan = { busy: true, result: null, error: '' };
   const name = 'land/' + open.id;
@@ -94,7 +92,7 @@ function landBody(open, { busy, result, error }, name) {
   ];
 }
 
-// rebase leads to the box, with the words that ask for it.
+// rebase opens the message box with a request to rebase.
 function rebase(open, branch) {
   closeDialog();
   state.fields['say/' + open.id] = 'Rebase on ' + branch + '.';
@@ -108,7 +106,8 @@ function tellLanded(done) {
   openDialog({ name: 'landed', title: done.commit ? 'Landed on ' + oneLine(done.branch) + ' as ' + short : 'It was there already', body: () => done.commit && h('p', {}, 'To undo it: ', h('code', {}, undo), ' ', button('Copy', () => copyText(undo, 'Copied: ' + undo), { key: 'copy' })) });
 }
 
-// askApply shows what the files of the run would change in the repository as it is.
+// askApply previews applying the run's files to the repository as uncommitted changes, and applies
+// them on confirmation.
 function askApply(open, changes) {
   const plan = { busy: true, result: null, error: '' };
   const problems = () => ((plan.result && plan.result.files) || []).filter((f) => f.problem);

@@ -1,6 +1,6 @@
-// All projects: a card each, and what needs somebody in any of them.
+// All projects: a card for each, and the most urgent needs of all.
 
-const projectCards = 8; // needs shown below
+const projectCards = 8; // needs shown below the cards
 
 function projectCard(id, p) {
   return h('li', { key: id }, h('a', { class: 'card project-card', href: hrefOf('now', '', '', { project: id }), 'data-project': id, title: id },

@@ -1,4 +1,4 @@
-// Now: what needs a person, what runs, what failed and what is done.
+// Now: what needs a person, and the live, failed and done runs.
 
 const compactRows = () => memory.get('density') === 'compact' && wide();
 const runHeight = () => (compactRows() ? 38 : wide() ? 56 : 68);
@@ -13,7 +13,7 @@ function groupOfRun(id, row, dismissed) {
   return 'done';
 }
 
-// A run stays in its group for two seconds, and while it is pointed at or has the focus.
+// A run stays in its group for two seconds, and while it is under the pointer or has the focus.
 const groupStay = 2000;
 const shownGroups = new Map(); // run id: {group, since}
 let regroupTimer = 0;
@@ -39,7 +39,7 @@ function stayInGroup(id, wanted) {
   return wanted;
 }
 
-// Runs older than those of the room, as far as somebody scrolled.
+// Runs older than those of the room, as far as somebody has loaded them.
 const olderRuns = new Map(); // by project: {rows: Map, more, busy}
 
 async function readOlderRuns(before) {
@@ -60,7 +60,7 @@ async function readOlderRuns(before) {
   changed();
 }
 
-// dismissedRuns are the runs whose failure somebody dismissed.
+// dismissedRuns returns the runs whose failure somebody dismissed.
 function dismissedRuns() {
   const rev = tableRev('needs');
   const entry = fetched('link/dismissed', () => call('needs.list', { state: 'dismissed', kinds: ['run_failed', 'over_budget'], limit: 1000 }));
@@ -73,7 +73,7 @@ function dismissedRuns() {
 
 const nowFilters = ['status', 'agent', 'provider', 'task', 'q', 'since'];
 
-// statusOfRun is the word of the filter for a run.
+// statusOfRun returns the status of a run in terms of the filter.
 const statusOfRun = (row) => (isNew(row) ? 'new' : row.status === 'running' ? 'live' : isFailed(row) ? 'failed' : row.status === 'stopped' ? 'stopped' : 'done');
 
 function fitsFilter(id, row, query) {
@@ -88,7 +88,7 @@ function fitsFilter(id, row, query) {
   return !wanted || [id, row.agent, personName(row.agent), row.provider, row.title, row.task, row.status, row.line].some((v) => v && v.toLowerCase().includes(wanted));
 }
 
-// shownRuns are the runs by group, each [id, row], the newest first.
+// shownRuns returns the runs by group, each as [id, row], the newest first.
 function shownRuns() {
   const groups = { live: [], failed: [], done: [], dismissed: [] };
   const dismissed = dismissedRuns();
@@ -112,7 +112,7 @@ function runState(row) {
 
 const errorKinds = { quota: 'quota', auth: 'login', crash: 'crashed', timeout: 'timed out', budget: 'over budget' };
 
-// runLine is the last thing a run said, or why it failed.
+// runLine is the last output of a run, or the reason for its failure.
 function runLine(row) {
   if (isNew(row)) return 'Made, never launched';
   if (isFailed(row)) {
@@ -139,7 +139,7 @@ function runElapsed(row) {
   return h('span', {}, none);
 }
 
-// runRow is a run of a list: a link, with its acts behind it.
+// runRow is a run in a list: a link, followed by its actions.
 function runRow(id, row, chosen) {
   return part('=run/' + id, [row, chosen, state.link, freshRow('runs', id), rowOf('people', row.agent), state.project], () => h('div', { class: 'run-row' + (freshRow('runs', id) ? ' fresh' : '') },
     h('a', { class: 'run-link', href: hrefOf('runs', id), 'data-run': id, 'aria-current': chosen ? 'true' : undefined },
@@ -202,7 +202,7 @@ function nowGroups(groups) {
   ].filter(Boolean);
 }
 
-// nowIds are the runs in the order in which they are shown.
+// nowIds returns the runs in display order.
 const nowIds = () => { const groups = shownRuns(); return runGroups.flatMap((name) => groups[name].map(([id]) => id)); };
 
 function nowView() {

@@ -1,10 +1,10 @@
-// The log of a run: what its program wrote, line by line, in its colours, the newest first
-// read and older ones as one scrolls up.
+// The log of a run: its program's output in colour, line by line. It reads the end first, and older
+// lines as one scrolls up.
 
 const logLines = 2000;
 const mostLogLines = 50000;
 
-// readEvents reads events of a run between two seqs, in pages.
+// readEvents reads the events of a run between two seqs, page by page.
 async function readEvents(open, since, until, types) {
   const out = [];
   for (let from = since; from < until;) {
@@ -16,12 +16,12 @@ async function readEvents(open, since, until, types) {
   return out;
 }
 
-// LogText cuts what streams wrote into lines: a piece may end within one.
+// LogText splits the output of streams into lines. A chunk may end within a line.
 class LogText {
   constructor() {
     this.lines = [];
-    this.last = {}; // by stream: the line that is not complete
-    this.colours = {}; // by stream: the codes that hold on from line to line
+    this.last = {}; // by stream: the incomplete line
+    this.colours = {}; // by stream: the colour codes that carry over to the next line
     this.n = 0;
   }
 
@@ -141,9 +141,9 @@ function logTab(open) {
 
 // ---- Colours
 
-let ansiClass; // the reader of escape codes, once it is there; null while it is being loaded
+let ansiClass; // the escape code parser; null while it loads
 
-// logColours is that reader's class, or null while it is not there.
+// logColours returns that parser's class, or null until it has loaded.
 function logColours() {
   if (ansiClass === undefined) loadColours();
   return ansiClass;
@@ -155,11 +155,11 @@ async function loadColours() {
     ansiClass = colourReader((await vendoredModule('ansi_up.js')).AnsiUp);
     changed();
   } catch {
-    // Without it the log has no colours.
+    // Without the parser, the log has no colours.
   }
 }
 
-// colourReader collects what would be markup as pieces, so that none is ever made.
+// colourReader collects pieces instead of markup, so that no markup is ever made.
 const colourReader = (AnsiUp) => class extends AnsiUp {
   read(text) {
     this.pieces = [];
@@ -204,7 +204,7 @@ function logPiece({ text, href, fg, bg, ...look }, i) {
   return h('span', { key: i, class: classes.join(' ') || undefined, style }, shownText(text));
 }
 
-// downloadLog saves all of the log, masked as the server does.
+// downloadLog saves the whole log, as the server masks it.
 async function downloadLog(open) {
   try {
     const events = await readEvents(open, 0, Number.MAX_SAFE_INTEGER, ['provider.raw']);

@@ -1,10 +1,9 @@
-// The events and the notes of a run: its log as it is, whether its chain holds, what was
-// decided about it, and what people wrote.
+// The events and notes tabs of a run: its raw log, the state of its chain, and people's notes.
 
 const newestEvents = 1000;
 const keptEvents = 6000;
 
-// readRunEvents reads the newest events, and verifies the chain of all.
+// readRunEvents reads the newest events, and verifies the whole chain.
 async function readRunEvents(open) {
   const events = (open.events = { list: [], from: 0, busy: true, error: '', early: [], kind: 'all', chain: null });
   try {
@@ -21,7 +20,7 @@ async function readRunEvents(open) {
   verifyChain(open);
 }
 
-// verifyChain checks the chain of the whole log, up to its end as it is now.
+// verifyChain verifies the chain of the log up to its current end.
 async function verifyChain(open) {
   const { events } = open;
   if (!events || (events.chain && events.chain.busy)) return;
@@ -56,7 +55,7 @@ async function readOlderEvents(open) {
   changed();
 }
 
-// followEvents follows the events of the run, for the tabs that show them as they are.
+// followEvents follows the run's events, for the tabs that show them raw.
 function followEvents(open) {
   return follow(streamOfRun(open, '&since_seq=' + (open.eventsTo || open.transcript.seq)), {
     onframe(frame) {
@@ -110,7 +109,7 @@ function eventsTab(open) {
   ];
 }
 
-// kindOf sorts events by what a reader looks for.
+// kindOf groups event types by what readers look for.
 function kindOf(type) {
   if (type === 'provider.raw') return 'output';
   if (/^(policy|budget|approval|interaction|permission)\.|^run\.policy_changed/.test(type)) return 'decisions';
@@ -139,7 +138,7 @@ function notesTab(open) {
 const noteView = (c) =>
   h('li', { key: c.id, class: 'said-note' }, h('div', { class: 'note-head' }, h('strong', {}, personName(c.author_id)), h('span', { class: 'note' }, c.author_role), agoSince(c.created_at)), markdown(c.body, { key: 'body' }));
 
-// addNote says something about a run, an artifact or an agent.
+// addNote adds a comment on a run, an artifact or an agent.
 async function addNote(target, body) {
   try {
     await send('/api/comments', { body, ...target });

@@ -1,11 +1,10 @@
-// What agents ask, and the answers of people: the same in a list, in Needs you and in the
-// transcript of the run.
+// Requests of agents and people's answers: the same in lists, in Needs you and in the transcript.
 //
-//   askForm(record)         the ways to answer an interaction
-//   respond(record, given)  answers it; what happened is said
-//   outcomeOf(record)       how one that is over ended, in words
+//   askForm(record)         the form to answer an interaction
+//   respond(record, given)  answers it, and reports the outcome
+//   outcomeOf(record)       how a closed interaction ended, in words
 
-const answering = new Set(); // interactions whose answer is on its way
+const answering = new Set(); // interactions with an answer on its way
 
 function outcomeOf(record) {
   const answers = record.answers ? Object.values(record.answers).map((a) => a.join(', ')).join('; ') : record.text || '';
@@ -32,7 +31,7 @@ async function respond(record, given) {
   stale('interactions', 'need/interaction:' + id);
 }
 
-// tellOutcome shows an outcome and says it to screen readers.
+// tellOutcome shows an outcome and reads it to screen readers.
 function tellOutcome(text, bad) {
   say(text, bad);
   announce(text);
@@ -55,8 +54,8 @@ function askForm(record) {
 const askField = (record, part, label, props, tag) => field('ask/' + record.interaction_id + part, label, props, tag);
 const asked = (record, part) => state.fields['ask/' + record.interaction_id + part];
 
-// decisionForm has a button for each option, and words for the agent with a denial. No
-// button has the focus by itself, so that Enter answers nothing that was not chosen.
+// decisionForm has a button for each option, and a field for a message with a denial. No button
+// takes the focus by itself, so that Enter cannot answer by accident.
 function decisionForm(record) {
   const why = () => (asked(record, '/why') || '').trim();
   const deny = (record.options || []).find((o) => o.effect === 'deny');
@@ -68,7 +67,7 @@ function decisionForm(record) {
       deny && !saying && button('Deny and say…', openWhy, { key: 'say', kind: 'quiet' })));
 }
 
-// questionForm has the choices as buttons that stay pressed, and one that answers.
+// questionForm has the choices as toggle buttons, and one button that answers.
 function questionForm(record) {
   const answers = {};
   const parts = (record.questions || []).map((q) => questionPart(record, q, answers));
@@ -101,7 +100,7 @@ function inputForm(record) {
     h('div', { class: 'actions' }, button('Answer', send, { kind: 'primary', act: 'answer', disabled: answering.has(record.interaction_id) }), h('span', { class: 'hint' }, 'Ctrl+Enter sends')));
 }
 
-// askProof is what an answer decides on: the command or the diff in full, and where.
+// askProof is what an answer decides on: the whole command or diff.
 function askProof(record) {
   const command = record.resource || record.args_preview || '';
   return h('div', { class: 'proof' },
@@ -112,7 +111,7 @@ function askProof(record) {
     !record.diff && record.args_preview && record.args_preview !== record.resource && h('details', { class: 'source' }, h('summary', {}, 'What the tool gets'), h('pre', { tabindex: '0' }, shownText(record.args_preview))));
 }
 
-// openAsks are the records of what agents ask now, by id.
+// openAsks returns the open requests of agents, by id.
 function openAsks() {
   const rev = tableRev('needs');
   const entry = fetched('interactions', () => call('interaction.list', {}));
@@ -127,7 +126,7 @@ const askWords = { permission: 'asks for permission', plan: 'proposes a plan', q
 
 const deadline = (record) => record.expires_at && since(record.expires_at, 'left', { 'data-deadline': record.interaction_id, class: 'note' });
 
-// askCard is an open request among the items of a transcript.
+// askCard shows an open request among the items of a transcript.
 function askCard(record) {
   const id = record.interaction_id;
   return h('article', { class: 'card ask', key: id, 'data-ask': id, 'aria-label': sentence(record.kind) + ': ' + oneLine(record.title) },

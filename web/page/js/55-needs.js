@@ -1,4 +1,4 @@
-// Needs you: the list of what waits, one item with its proof, and the decision about it.
+// Needs you: the list of needs, one item with its proof, and the decision on it.
 
 const needHeight = () => (compactRows() ? 36 : 48);
 
@@ -12,10 +12,10 @@ const dismissible = ['run_failed', 'over_budget', 'broken_log'];
 
 const byUrgency = ([a, x], [b, y]) => x.sev - y.sev || (x.at < y.at ? -1 : x.at > y.at ? 1 : a < b ? -1 : 1);
 
-// openNeeds are the open needs of the project, the most urgent first, then the oldest.
+// openNeeds returns the open needs of the project, the most urgent first, then the oldest.
 const openNeeds = () => [...rowsOf('needs')].filter(([, row]) => inProject(row)).sort(byUrgency);
 
-// What is over stays in the list, struck, for a moment: with how it ended where that is known.
+// Settled needs stay in the list for a moment, struck out, with their outcome if it is known.
 const struckFor = 3000;
 const struck = new Map(); // need id: {row, how}
 
@@ -27,7 +27,7 @@ function settle(id, how) {
   if (!known) setTimeout(() => { struck.delete(id); changed(); }, struckFor);
 }
 
-// strikeGone is called with the rows of needs that a frame removed.
+// strikeGone strikes out a need whose row a frame removed.
 function strikeGone(id, row) {
   if (state.route.view !== 'needs' || struck.has(id)) return;
   settleAs(id, row, 'settled');
@@ -55,8 +55,8 @@ function dismissedNeeds() {
   return ((entry.value && entry.value.needs) || []).map((need) => [need.need_id, need]).filter(([, row]) => inProject(row));
 }
 
-// listedNeeds are those of the list: open ones with the ones that just ended at their place,
-// or the dismissed ones.
+// listedNeeds returns the needs to list: the open ones with those just settled in place, or the
+// dismissed ones.
 function listedNeeds() {
   const { kind } = state.route.query;
   let list;
@@ -68,8 +68,8 @@ function listedNeeds() {
   return kind ? list.filter(([, row]) => row.kind === kind) : list;
 }
 
-// chosenNeed is the item of the address, else the one that is being decided, else the first
-// one of a wide screen.
+// chosenNeed returns the need in the address, else the one being decided, else on a wide screen the
+// first.
 function chosenNeed(list) {
   const id = state.route.id || deciding.id;
   if (id) return list.find(([need]) => need === id || need.endsWith(':' + id)) || [id, null];
@@ -88,7 +88,7 @@ function stepNeed(by) {
 
 const needQuery = () => ({ kind: state.route.query.kind, state: state.route.query.state });
 
-// nextNeed opens what follows a need that was decided, with the focus on its row.
+// nextNeed opens the need after a decided one, and focuses its row.
 function nextNeed(id) {
   const list = listedNeeds().filter(([one]) => one === id || !struck.has(one));
   const at = list.findIndex(([one]) => one === id);
@@ -99,16 +99,16 @@ function nextNeed(id) {
 // troubled reports whether a need is about a run that went wrong.
 const troubled = (row) => ['run_failed', 'over_budget', 'broken_log'].includes(row.kind);
 
-// needTitle is what a need is about. What the server says of a run that went wrong begins a
-// sentence here; where its agent gave no reason, there is at least how its program ended.
+// needTitle returns the title of a need. For a run that went wrong it capitalizes the server's
+// text. If the run's agent gave no reason, it adds the exit code.
 function needTitle(row) {
   if (!troubled(row)) return oneLine(row.title);
   const exit = row.kind === 'run_failed' && row.title === 'failed' && tableOf('runs').get(row.run)?.exit;
   return oneLine(row.title.replace(/^./u, (c) => c.toUpperCase()) + (known(exit) && exit !== false ? ': exit ' + exit : ''));
 }
 
-// needRow is a need of a list. inline: with the options of a permission whose command is shown
-// in full.
+// needRow is a need in a list. With inline, a permission has its options if the row shows its whole
+// command.
 function needRow(id, row, { inline, chosen, box } = {}) {
   const record = inline && wide() && row.kind === 'permission' ? openAsks().get(id.replace('interaction:', '')) : null;
   const acts = record && wholeCommand(record, row) ? record.options.map((o) => optionButton(record, o, () => ({}), { kind: 'small ' + optionTone(o) })) : null;
@@ -123,7 +123,7 @@ function needRow(id, row, { inline, chosen, box } = {}) {
     inline && wide() && h('span', { class: 'need-acts' }, acts || h('a', { class: 'button small', href: hrefOf('needs', id) }, 'Open')));
 }
 
-// wholeCommand reports whether the row shows all of what would be allowed.
+// wholeCommand reports whether the row shows everything that an approval would allow.
 const wholeCommand = (record, row) => !record.diff && record.resource && record.options?.length > 0 && !/[\n\r]/.test(record.resource) && oneLine(row.title).includes(oneLine(record.resource)) && oneLine(record.resource) === record.resource;
 
 function needFilters(list) {

@@ -1,16 +1,16 @@
-// One need: its proof, and the acts on it.
+// One need: its proof and its actions.
 
 function needEntry(id) {
   return fetched('need/' + id, () => call('needs.get', { need_id: id }));
 }
 
-// On a narrow screen an item is a view of its own, and its title the heading of the page.
+// On a narrow screen, an item is a view of its own and its title is the page's heading.
 const itemHeading = (text) => h(wide() ? 'h2' : 'h1', { id: 'detail-title', tabindex: '-1' }, text);
 
 function needItem([id, row], list) {
   const entry = needEntry(id);
   const need = entry.value || row;
-  // What went from the list is asked for once more, so that its end is shown, not what it was.
+  // A need that left the list is requested again, to show its outcome.
   const version = row ? JSON.stringify([row.title, row.at, row.expires_at]) : store.ready ? 'gone' : entry.version;
   if (entry.version !== version) {
     if (entry.version !== undefined) queueMicrotask(() => stale('need/' + id));
@@ -36,7 +36,7 @@ function needItem([id, row], list) {
 
 const isOver = (entry) => entry.error !== '' && entry.reason === 'settled';
 
-// keptNote is what the person wrote for a need that somebody else settled first.
+// keptNote shows a person's unsent note on a need that somebody else settled first.
 function keptNote(id) {
   const note = (state.fields['notes/' + id] || state.fields['help/' + id] || '').trim();
   return note && h('div', { class: 'kept-note', key: 'kept', 'data-kept': id }, h('p', { class: 'sub' }, 'What you wrote was not sent:'), h('blockquote', {}, note), button('Copy', () => copyText(note, 'Copied.'), { kind: 'small' }));
@@ -57,7 +57,8 @@ function needLinks(need) {
   return links.length > 0 && h('p', { class: 'need-links' }, links);
 }
 
-// needActs are the acts by kind; approvals and denials are two steps, with a note.
+// needActs returns the actions for a kind of need. Approvals and denials take two steps, with a
+// note.
 function needActs(id, need, full) {
   if (showsDismissed()) return h('div', { class: 'actions' }, button('Restore', () => restore([id]), { act: 'restore', kind: 'primary', hint: 'u' }));
   if (need.group === 'interaction') return full && full.proof.interaction ? askForm(full.proof.interaction) : null;
@@ -71,14 +72,14 @@ function needActs(id, need, full) {
     dismissible.includes(need.kind) && button('Dismiss', () => dismiss([id]), { act: 'dismiss' }));
 }
 
-// copyAbandon copies the command that gives up the session of a machine that is silent.
+// copyAbandon copies the command that abandons the session of an unreachable machine.
 async function copyAbandon(need) {
   let ref = 'local_' + need.run;
   try {
     const read = await call('run.transcript', { project_id: need.p, run_id: need.run, tail: 1 });
     ref = read.state?.session_ref || ref;
   } catch {
-    // Its first session has that name.
+    // This is the name of its first session.
   }
   copyText(['ac', 'session:abandon', quoted(boot.workspace || '<workspace>'), quoted(ref), '--reason', "'its machine is gone'"].join(' '), 'The command is copied.');
 }
@@ -87,7 +88,7 @@ async function copyAbandon(need) {
 
 const deciding = { id: '', decision: '', busy: false };
 
-// approvable reports why approving is off, '' when it is not.
+// approvable returns why approving is disabled, or ''.
 function approvable(need, full) {
   if (!full) return 'The proof is being read.';
   const { delta, files } = full.proof;
@@ -135,7 +136,7 @@ function cancelDecision() {
   focusDrawn(() => document.querySelector('.decide [data-act="approve"]:not(:disabled)') || document.querySelector('.decide [data-act="deny"]'));
 }
 
-// decisionHash is of the content that the person saw.
+// decisionHash is the hash of the content that the person saw.
 const decisionHash = (full) => full?.proof.delta?.hash;
 
 async function decide(id, need, full) {
@@ -158,7 +159,7 @@ async function decide(id, need, full) {
     if (error.status === 409) {
       deciding.id = '';
       tellOutcome('Nothing was decided: it changed meanwhile. ' + error.message, true);
-      goThen(() => document.getElementById('detail-title'), 'needs', id, '', needQuery()); // it stays in view, whatever the list does
+      goThen(() => document.getElementById('detail-title'), 'needs', id, '', needQuery()); // it stays in view, however the list changes
     } else tellOutcome((error.status === 0 ? 'Nothing was sent. ' : 'Nothing was decided: ') + error.message, true);
   }
   deciding.busy = false;
@@ -190,8 +191,8 @@ function helpForm(id, help) {
     h('div', { class: 'actions' }, button('Pass on…', () => passOn(id, help), { key: 'pass', act: 'pass-on' }), button('Answer', sendAnswer, { key: 'answer', act: 'answer', kind: 'primary', disabled: deciding.busy || !(state.fields['help/' + id] || '').trim() }), h('span', { class: 'hint' }, 'Ctrl+Enter answers')));
 }
 
-// passOn asks somebody else for the answer, by a note to them. The request stays open until it
-// has one.
+// passOn asks another person for the answer, by a note to them. The request stays open until it is
+// answered.
 function passOn(id, help) {
   const of = tableOf('needs').get(id) || {};
   const name = 'pass/' + id;

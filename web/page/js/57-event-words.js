@@ -1,6 +1,6 @@
-// What events mean, in words and in colours.
+// Events in words and colours.
 
-// tell says what an event means, in words.
+// tell describes an event in words.
 function tell(event) {
   const p = event.payload || {};
   switch (event.type) {
@@ -36,7 +36,7 @@ function tell(event) {
   }
 }
 
-// toneOf is good, bad, warn or '' for an event.
+// toneOf returns good, bad, warn or '' for an event.
 function toneOf(event) {
   const p = event.payload || {};
   if (event.type === 'policy.denied' || event.type === 'budget.exceeded' || event.type === 'run.failed') return 'bad';

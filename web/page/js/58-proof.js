@@ -1,4 +1,4 @@
-// The proof of a need: what a decision is about, on the same screen as its buttons.
+// The proof of a need: what a decision is about, shown beside its buttons.
 
 function proofOf(need) {
   const { proof } = need;
@@ -15,20 +15,20 @@ function proofOf(need) {
   }
 }
 
-// A part of a proof stands below the title of its item, which is the heading of the page on a
-// narrow screen and on Decided.
+// The heading of a part comes one level below the item's title. That title is the page's heading on
+// a narrow screen and on Decided.
 const proofHeading = () => (state.route.view === 'needs' && wide() ? 'h3' : 'h2');
 const proofPart = (kind, title, ...children) => h('section', { class: 'proof-part', key: kind + title, 'data-proof': kind, 'aria-label': title }, h(proofHeading(), { class: 'proof-title' }, title), children);
 
-// evidenceOf is the evidence of a milestone, as the server judges it now.
+// evidenceOf returns the evidence of a milestone, as the server judges it now.
 function evidenceOf(need) {
   if (need.proof.evidence) return { value: need.proof.evidence };
   return fetched('need/evidence/' + need.need_id, () => call('artifact.evidence', { project_id: need.p, artifact_id: need.need_id.slice('milestone:'.length) }));
 }
 
-// Secrets that somebody asked to see, until the next place is opened: by need, what is shown
-// and which masked value it is shown for. That value is what a decision is sent with, so that
-// a newer one is never decided by what was seen of an older one.
+// Revealed secrets, kept until another place is opened: by need, the revealed value and the masked
+// value that it belongs to. A decision is sent with the masked value. So nobody decides on a newer
+// value after seeing an older one.
 const shownEvidence = new Map();
 const shownNeeds = new Map();
 let placesLeft = 0;
@@ -39,14 +39,14 @@ function forgetSecrets() {
   shownNeeds.clear();
 }
 
-// unmasked is what is shown for a masked value, null where nothing is.
+// unmasked returns the revealed value for a masked value, or null.
 function unmasked(kept, id, of) {
   const shown = kept.get(id);
   return shown && shown.of === of ? shown.value : null;
 }
 
-// unmask asks for what is masked in a value. An answer that comes after the place was left is
-// dropped.
+// unmask requests the plain text of a masked value. It drops a response that arrives after the
+// place was left.
 async function unmask(kept, id, of, method, params) {
   const place = placesLeft;
   try {
@@ -60,7 +60,7 @@ async function unmask(kept, id, of, method, params) {
 
 const showMasked = (need) => unmask(shownNeeds, need.need_id, need, 'needs.get', { need_id: need.need_id });
 
-// maskedButton offers to show what is masked in a proof; that of a milestone has its own.
+// maskedButton offers to reveal masked text in a proof. Milestones have their own button.
 const maskedButton = (need) => need.kind !== 'milestone' && !unmasked(shownNeeds, need.need_id, need) && maySeeSecrets() && hasSecret(JSON.stringify(need.proof)) && button('Show what is masked', () => showMasked(need), { act: 'show-secret', kind: 'small', key: 'secrets' });
 
 const showSecrets = (need) => unmask(shownEvidence, need.need_id, evidenceOf(need).value, 'artifact.evidence', { project_id: need.p, artifact_id: need.need_id.slice('milestone:'.length) });
@@ -107,7 +107,7 @@ function evidenceText(item) {
   return h('pre', { tabindex: '0', 'aria-label': item.relpath || item.id }, shownText(item.text));
 }
 
-// patchFiles shows a patch file by file, each with its name.
+// patchFiles shows a patch file by file, each under its name.
 function patchFiles(text) {
   const files = text.split(/^(?=diff --git )/m).filter((one) => one.trim());
   return files.map((one, i) => {
@@ -163,7 +163,7 @@ function logProof(log) {
   return proofPart('figures', plural(lines.length, 'fault') + ' in the log', h('ul', { class: 'faults' }, lines.map(([where, what], i) => h('li', { key: i }, h('code', {}, 'line ' + where), ' ', shownText(oneLine(what))))));
 }
 
-// askFacts are where a request would act, and what the run may do.
+// askFacts shows where a request would act, and what the run may do.
 function askFacts(need, record) {
   const policy = fetched('need/policy/' + need.run, () => call('run.policy.get', { project_id: need.p, run_id: need.run }));
   const may = policy.value && (policy.value.policy || policy.value);
@@ -175,7 +175,7 @@ function askFacts(need, record) {
 
 const itemWords = { message: 'said', reasoning: 'thought', tool: 'ran', file_change: 'changed', plan: 'planned', notice: 'notice', permission: 'asked', question: 'asked', usage: '' };
 
-// lastItems is the end of the transcript: one line an item, with the end of its output.
+// lastItems shows the end of the transcript: one line per item, with the end of its output.
 function lastItems(items) {
   const shown = (items || []).filter((item) => itemWords[item.kind] !== '');
   if (!shown.length) return null;

@@ -1,11 +1,11 @@
-// Start: who is to do what, where, and with which rights. Nothing starts before its plan was
-// shown. What was written stays in this browser, for each project.
+// Start: who does what, where, and with which rights. Nothing starts before its plan is shown.
+// Drafts stay in this browser, one for each project.
 
 const withoutDriver = ['cmd', 'manual', 'manager'];
 
 const startProject = () => state.project || startDraft('').project || [...rowsOf('projects').keys()][0] || '';
 
-// startDraft is what was written for a project; the address may say some of it.
+// startDraft returns the draft of a project.
 function startDraft(project) {
   const drafts = (state.starts ||= {});
   if (!drafts[project]) {
@@ -24,7 +24,7 @@ function keepStart(project, values) {
   changed();
 }
 
-// takeAsked takes what the address asks for, once.
+// takeAsked copies the values in the address into the draft, once.
 function takeAsked(project) {
   const { agent, task, from } = state.route.query;
   const asked = [agent, task, from].join('|');
@@ -44,7 +44,7 @@ function startView() {
     h('div', { class: 'scroller', tabindex: '-1' }, from ? retryForm(project, from) : startForm(project)));
 }
 
-// choice is a labelled list to choose from.
+// choice is a labelled select.
 const choice = (name, label, value, list, onchange) =>
   h('label', { class: 'start-field', key: name }, h('span', {}, label), h('select', { class: 'field', 'data-field': name, value, onchange: (e) => onchange(e.target.value) }, list.map(([v, t]) => h('option', { value: v, key: v }, t))));
 
@@ -73,7 +73,7 @@ function startForm(project) {
   const repo = draft.repo ?? (repos[0] ? repos[0].repo_id : '');
   const isolation = draft.isolation || (repo ? 'worktree' : 'none');
   const mode = draft.mode || (defaults && defaults.mode) || 'default';
-  const ready = tableOf('projects').has(project); // with its repositories
+  const ready = tableOf('projects').has(project); // its repositories are known
   const review = () => beginStart(project, ready && { draft, command, repo, isolation, mode });
   if (state.startWaits && ready) {
     state.startWaits = false;
@@ -136,7 +136,7 @@ function moreOfStart(draft, keep, tasks) {
     h('label', { class: 'choice' }, h('input', { type: 'checkbox', checked: Boolean(draft.keepOpen), onchange: (e) => keep({ keepOpen: e.target.checked }) }), 'Keep the session open between turns')));
 }
 
-// wordsOfCommand parts a command into words as a shell does with quotes, and nothing else.
+// wordsOfCommand splits a command into words. Of shell syntax it knows only quotes and backslashes.
 function wordsOfCommand(text) {
   const out = [];
   for (const match of text.matchAll(/(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\])+/g)) {
@@ -147,7 +147,8 @@ function wordsOfCommand(text) {
 
 const budgetHint = 'A budget is like $2.00, or 200k tokens.';
 
-// budgetOf reads "$2.00", "200k tokens" or both; null where it is neither.
+// budgetOf parses "$2.00" and "200k tokens", separated by commas, or nothing. It returns null for
+// other text.
 function budgetOf(text) {
   const budget = {};
   for (const part of (text || '').split(',').map((one) => one.trim()).filter(Boolean)) {
@@ -160,7 +161,7 @@ function budgetOf(text) {
   return budget;
 }
 
-// paramsOfStart are the params of run.start, or what is missing.
+// paramsOfStart returns the params of run.start, or what is missing.
 function paramsOfStart(project, { draft, command, repo, isolation, mode }) {
   const budget = budgetOf(draft.budget);
   const argv = wordsOfCommand(draft.command || '');
@@ -180,7 +181,7 @@ function paramsOfStart(project, { draft, command, repo, isolation, mode }) {
 }
 
 function beginStart(project, form) {
-  state.startWaits = !form; // until it is known which repositories there are
+  state.startWaits = !form; // until the project's repositories are known
   if (!form) return;
   const { params, missing, why } = paramsOfStart(project, form);
   state.startError = why || '';
@@ -196,7 +197,7 @@ function beginStart(project, form) {
   });
 }
 
-// leaveTo shows a run that has just begun.
+// leaveTo shows a run that was just started.
 function leaveTo(project, run) {
   say('It is started.');
   go('runs', run.run_id, 'transcript', { project });
@@ -221,7 +222,7 @@ function copyStart(project, form) {
   copyText(words.map((w) => (w === '<workspace>' ? w : quoted(w))).join(' '), 'The command is copied.');
 }
 
-// retryForm starts a run like another, with what is to be different.
+// retryForm starts another run like an ended one, with optional changes.
 function retryForm(project, from) {
   const row = rowOf('runs', from);
   const draft = startDraft('from/' + from);

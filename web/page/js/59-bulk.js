@@ -1,5 +1,5 @@
-// Several needs at once: only those of one family together, in one dialog that lists every
-// title and the state of every preview.
+// Several needs at once. They must be of one family. One dialog lists every title and the state of
+// every preview.
 
 const chosenMany = new Set(); // need ids
 
@@ -33,7 +33,7 @@ function bulkBar(list) {
     button('Clear', () => chooseAll([]), { kind: 'small quiet', key: 'clear' }));
 }
 
-// bulkState is what the dialog says of one item: why it is left out, '' when it is decided.
+// bulkState returns why the dialog leaves an item out, or '' if the item will be decided.
 function bulkState(id, decision) {
   const entry = needEntry(id);
   if (!entry.value) return entry.error ? settledWords(entry) : 'reading…';

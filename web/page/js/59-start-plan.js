@@ -1,5 +1,5 @@
-// What a start would do, shown before it is done: the plan of the server in words, and the
-// dialog that starts by its hash.
+// The preview of a start: the server's plan in words, and the dialog that starts by the plan's
+// hash.
 
 function planWords(plan) {
   const where = plan.isolation === 'worktree' ? 'in a new worktree of ' + oneLine(plan.repo || 'the repository') + (plan.branch ? ', branch ' + oneLine(plan.branch) : '') + (plan.base_commit ? ', from ' + plan.base_commit.slice(0, 7) : '') : 'in ' + oneLine(plan.cwd);
@@ -24,7 +24,7 @@ function budgetOfPlan(budget) {
 const usualWords = (u) => [tookLong(u.median_ms), known(u.median_cost) && money(u.median_cost), known(u.median_tokens) && compact(u.median_tokens) + ' tokens'].filter(Boolean).join(', ') + ' (' + plural(u.runs, 'run') + ')';
 const tookLong = (ms) => (ms < 60000 ? Math.max(1, Math.round(ms / 1000)) + ' s' : Math.round(ms / 60000) + ' min');
 
-// differs are the lines of a plan that are not as in the one before.
+// differs returns the names of the lines that differ between two plans.
 const differs = (before, plan) => {
   const old = new Map(planWords(before).map(([name, value]) => [name, JSON.stringify(value.text ?? value)]));
   return new Set(planWords(plan).filter(([name, value]) => old.get(name) !== JSON.stringify(value.text ?? value)).map(([name]) => name));
@@ -42,7 +42,7 @@ function startPlan(shown) {
   ];
 }
 
-// startRefusals say what would help where a start is refused.
+// startRefusals explains refusals of a start, and suggests what helps.
 const startRefusals = {
   launch_not_allowed: 'This control room was started without --allow-launch.',
   program_missing: 'The program of this agent is not installed on this machine.',
@@ -56,8 +56,8 @@ const startRefusals = {
 
 const startRefusal = (error) => startRefusals[error.reason] || error.message;
 
-// reviewStart shows the plan of a method's params, and starts it when told to. begun is
-// called with the new run.
+// reviewStart shows the plan for a method's params, and starts on confirmation. It calls begun with
+// the new run.
 function reviewStart(method, params, begun) {
   const shown = { plan: null, hash: '', error: '', before: null };
   const id = freshId();

@@ -1,5 +1,5 @@
-// Plan: when the tasks of the project are due and which of them the end depends on, and the
-// portfolio of all projects.
+// Plan: the schedule of the project's tasks with its critical path, and the portfolio of all
+// projects.
 
 function planView() {
   if (state.route.id) return taskView(state.route.id);
@@ -49,8 +49,8 @@ function schedule(project) {
 const ganttLegend = () =>
   h('p', { class: 'legend' }, h('span', {}, h('span', { class: 'swatch critical' }), 'Critical path'), h('span', {}, h('span', { class: 'swatch' }), 'Has slack'), h('span', {}, h('span', { class: 'swatch slack' }), 'Slack'), h('span', {}, h('span', { class: 'swatch today' }), 'Today'));
 
-// ganttSpan is what the chart covers, and how wide it is: all of it, a month or a week to
-// the width of the view.
+// ganttSpan returns the time that the chart covers, and its scale: everything, a month or a week
+// fills the width of the view.
 function ganttSpan(tasks, seen) {
   const room = Math.max(320, seen.width || 900);
   const side = room > 720 ? Math.min(320, Math.round(room * 0.28)) : 0;
@@ -61,7 +61,7 @@ function ganttSpan(tasks, seen) {
   return { side, begin, end, width, x: (at) => side + 12 + ((at - begin) / (end - begin)) * (width - side - 36) };
 }
 
-// ganttArrows go from the tasks that others wait for to these, where they can be seen.
+// ganttArrows draws an arrow from each dependency to its dependent task, for visible rows.
 function ganttArrows(tasks, from, to, x) {
   const place = new Map(tasks.map((t, i) => [t.task_id, i]));
   const bar = (i) => i * ganttRow + 34;
@@ -79,7 +79,7 @@ function ganttArrows(tasks, from, to, x) {
   return arrows;
 }
 
-// ganttChart draws the rows that can be seen; over each lies a link to its task.
+// ganttChart draws the visible rows. A link to the task covers each.
 function ganttChart(tasks) {
   if (!tasks.length) return h('p', { class: 'quiet' }, 'No task is on the critical path.');
   const seen = state.scroll.gantt || { top: 0, height: 480, width: 900 };
@@ -129,7 +129,7 @@ function ganttTask(t, i, x, side, width) {
     t.progress_pct > 0 && h('rect', { class: 'gantt-done' + (t.critical ? ' critical' : ''), x: x1, y, width: Math.max(4, ((x2 - x1) * Math.min(100, t.progress_pct)) / 100), height: 14, rx: 4 }));
 }
 
-// ticks are midnights, as many as can be read.
+// ticks returns midnights, as many as stay readable.
 function ticks(begin, end, width) {
   const steps = [1, 2, 7, 14, 30, 91, 182, 365, 1825];
   const room = Math.max(2, Math.floor(width / 90));

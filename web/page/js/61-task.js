@@ -1,4 +1,4 @@
-// One task: its contract, its milestones with what they ask for, its runs.
+// One task: its contract, its milestones with their criteria, and its runs.
 
 const taskTitle = (id) => {
   const entry = state.cache['start/tasks/' + state.project];
@@ -29,7 +29,7 @@ function taskBody({ frontmatter, body, milestones, runs }) {
   ];
 }
 
-// runLink is a run in one line, wherever it is named.
+// runLink is a run as one line.
 function runLink(id, row) {
   return h('li', { key: id }, h('a', { class: 'run-line', 'data-run': id, href: hrefOf('runs', id, 'transcript', row ? { project: row.p } : {}) },
     row ? pill(row.status) : dot(''), h('span', { class: 'run-line-what' }, row ? oneLine(row.title || id) : id), row && h('span', { class: 'quiet' }, personName(row.agent)), row && (row.ended || row.started) && agoSince(row.ended || row.started)));

@@ -1,10 +1,10 @@
-// People: everybody by name, and one person with what they do, cost and know.
+// People: everybody by name, and one person's runs, costs, memory and notes.
 
 const initials = (name) => (name || '?').split(/\s+/).map((w) => w[0]).slice(0, 2).join('').toUpperCase();
 
 const face = (name, status) => h('span', { class: 'face', 'aria-hidden': 'true' }, initials(name), status && h('span', { class: 'dot ' + (tones[status] || '') }));
 
-// presenceOf is what the dot of a person shows: whether a run of theirs lives now.
+// presenceOf returns the status for a person's dot: running if the person has a live run.
 const presenceOf = (row) => (row.live > 0 && state.link !== 'lost' ? 'running' : row.status);
 
 const readTeams = () => fetched('people/teams', () => call('workspace.teams.list'), 120000);
@@ -15,7 +15,7 @@ function teamName(id) {
   return team ? oneLine(team.name) : id || '';
 }
 
-// costsToday is what each person used today, by the table of Cost.
+// costsToday returns each person's usage today, as Cost computes it.
 function costsToday() {
   const today = localDay(Date.now());
   const entry = fetched('people/costs/' + state.project, () => call('usage.series', { from: today, to: today, by: 'agent', bucket: 'day', timezone_offset_minutes: timeZoneOffset(Date.now()), ...(state.project ? { project_id: state.project } : {}) }), 60000);
@@ -40,7 +40,7 @@ const personCard = (id, row, cost) => h('li', { key: id, class: 'person' },
   h('p', { class: 'person-figures' }, [plural(row.live || 0, 'run') + ' live', row.waiting ? plural(row.waiting, 'thing') + ' to decide' : '', cost && costWords(cost) + ' today'].filter(Boolean).join(' · ')),
   h('div', { class: 'actions' }, h('a', { class: 'button', href: hrefOf('start', '', '', { agent: id }), 'aria-label': 'Start a run of ' + oneLine(row.name) }, 'Start'), h('a', { class: 'button', href: hrefOf('people', id, 'say'), 'aria-label': 'Say something to ' + oneLine(row.name) }, 'Say')));
 
-// costWords is a cost of several kinds in one figure, with its sign.
+// costWords formats costs of several kinds as one text, with signs.
 const costWords = (f) => (f.reported + f.rate ? money(f.reported + f.rate) : '') + (f.estimated ? ' ~' + money(f.estimated) : '') || (f.unpriced ? compact(f.unpriced) + ' tokens unpriced' : money(0));
 
 function personView(id) {
@@ -66,12 +66,12 @@ function profileSection(id) {
   return section('In all', null, m ? h('div', { class: 'figures' }, figure('Runs', count(m.total_runs), m.running_runs ? plural(m.running_runs, 'run') + ' live' : ''), figure('Failed', count(m.failed_runs), '', m.failed_runs ? 'bad' : ''), figure('Tokens', compact(m.total_tokens)), figure('Cost', money(m.total_cost_usd), 'of priced runs'), figure('With us', a ? plural(a.tenure_days, 'day') : none)) : profile.error ? h('p', { class: 'quiet' }, profile.error) : loading('Reading the profile…'));
 }
 
-// noteProject is the project that a note to a person is about, the chosen one where all are
-// shown.
+// noteProject returns the project of a note to a person. If all projects are shown, it is the one
+// chosen in the form.
 const noteProject = () => state.project || state.fields['say-about'] || [...rowsOf('projects')].sort(byName)[0]?.[0] || '';
 const noteProjectField = () => h('label', { class: 'policy-choice', key: 'about' }, h('span', {}, 'About'), h('select', { class: 'field', 'data-field': 'project', value: noteProject(), onchange: (e) => { state.fields['say-about'] = e.target.value; changed(); } }, [...rowsOf('projects')].sort(byName).map(([key, p]) => h('option', { key, value: key }, oneLine(p.name, 60)))));
 
-// sayTo writes to a person: what is written stands below as a comment.
+// sayTo is a form that adds a note to a person.
 function sayTo(id, row) {
   const name = 'say-to/' + id;
   const text = (state.fields[name] || '').trim();
@@ -98,7 +98,7 @@ function personCosts(id) {
     h('tbody', {}, days.reverse().map(([key, f]) => h('tr', { key }, h('th', { scope: 'row' }, dayName(key)), h('td', { class: 'number' }, count(f.runs)), h('td', { class: 'number' }, costWords(f)), h('td', { class: 'number' }, (f.guessed ? '~' : '') + compact(f.tokens + f.guessed))))))) : h('p', { class: 'quiet' }, entry.error || 'Nothing in the last 14 days.'));
 }
 
-// personMemory are the lines that this person proposed for a memory, as they would stand there.
+// personMemory shows the memory lines that this person proposed.
 function personMemory(id) {
   const entry = fetched('people/memory/' + state.project, () => call('memory.list_deltas', state.project ? { project_id: state.project } : {}), 60000);
   const list = ((entry.value && entry.value.items) || []).filter((d) => d.produced_by === id).slice(0, 30);
@@ -110,7 +110,7 @@ function memoryText(d) {
   return entry.value ? markdown(String(entry.value.markdown || '').replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, ''), { key: 'text' }) : null;
 }
 
-// notesAbout are the notes about a person, of the project or of all of them.
+// notesAbout reads the notes to a person, in the project or in all of them.
 async function notesAbout(id) {
   const projects = state.project ? [state.project] : [...tableOf('projects').keys()];
   const answers = await Promise.all(projects.map((project) => read('/api/comments?target_agent_id=' + encodeURIComponent(id) + '&project_id=' + encodeURIComponent(project))));

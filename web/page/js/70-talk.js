@@ -1,10 +1,11 @@
-// Talk: the conversations of the company and its projects, and what is said there. Looking
-// makes nothing: the list is the rows of the room.
+// Talk: the conversations of the company and its projects, and their messages. The list comes from
+// the rows of the room, so looking at it creates nothing.
 
 const talkKey = (id) => 'messages/' + id;
 const placeOf = (row) => (row.p ? { scope: 'project', project_id: row.p } : { scope: 'workspace' });
 
-// conversationName is how a conversation is called, a direct one by the other's name.
+// conversationName returns the name of a conversation. A direct one has the name of the other
+// person.
 function conversationName(row) {
   const direct = /^DM:?\s+(\S+)/.exec(row.name || '');
   return oneLine(direct ? personName(direct[1]) : row.name || 'Conversation', 80);
@@ -12,7 +13,7 @@ function conversationName(row) {
 
 const isDirect = (row) => /^DM:?\s/.test(row.name || '');
 
-// Unread marks are kept in this browser: up to when each conversation was read.
+// This browser keeps the unread marks: up to which time each conversation was read.
 const readUpTo = (id) => memory.get('read/' + id) || '';
 const isUnread = (id, row) => Boolean(row.last_at) && row.last_by !== state.actor && instant(row.last_at) > (instant(readUpTo(id)) || 0);
 
@@ -66,7 +67,7 @@ async function newDirect(project, peer) {
   }
 }
 
-// openToWrite makes sure that the default conversations are there, before the first word.
+// openToWrite makes sure that the default conversations exist before somebody writes.
 const openToWrite = (row) => fetched('talk/open/' + (row.p || ''), () => call('conversation.list', placeOf(row)));
 
 async function post(id, row) {
@@ -102,7 +103,7 @@ function conversationPane(id, row) {
       h('div', { class: 'compose-foot' }, h('span', { class: 'hint' }, 'Markdown. Ctrl+Enter sends'), h('div', { class: 'actions' }, button('Preview', () => { state.previewing = !state.previewing; changed(); }, { key: 'preview', pressed: Boolean(state.previewing) }), button('Send', () => post(id, row), { kind: 'primary', disabled: state.posting || !text.trim(), key: 'send' })))));
 }
 
-// stickToEnd keeps the newest message in view while one is at the end.
+// stickToEnd keeps the newest message in view while the list is at its end.
 function stickToEnd(el) {
   const stick = () => { if (el.acEnd !== false) el.scrollTop = el.scrollHeight; };
   el.acGrown = new MutationObserver(stick);

@@ -1,16 +1,16 @@
-// Cost: what was used over time, by one key. Money that nobody computed is not zero, it is
-// unpriced; figures that were guessed say so.
+// Cost: usage over time, by one key. Tokens without a price are unpriced, not free. Estimates are
+// marked.
 
 const dayMs = 86400000;
 const costRanges = [['7d', '7 d'], ['14d', '14 d'], ['30d', '30 d'], ['90d', '90 d']];
 const costKeys = [['agent', 'Agent'], ['provider', 'Provider'], ['model', 'Model'], ['project', 'Project'], ['task', 'Task']];
 
-// localDay is the day of an instant where this browser is: YYYY-MM-DD.
+// localDay returns the day of an instant in the chosen time zone: YYYY-MM-DD.
 const localDay = (ms) => new Date(ms - timeZoneOffset(ms) * 60000).toISOString().slice(0, 10);
 const timeZoneOffset = (ms) => (memory.get('zone') === 'utc' ? 0 : new Date(ms).getTimezoneOffset());
 const dayName = (day) => new Date(day + 'T00:00:00Z').toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-// asksOfCost is what the address asks for.
+// asksOfCost parses the query in the address.
 function asksOfCost() {
   const { by, range, unit } = state.route.query;
   const span = /^(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)$/.exec(range || '');
@@ -39,7 +39,7 @@ function costFilters(asked) {
     chips('Unit', [['usd', 'Money'], ['tokens', 'Tokens']], asked.unit, (unit) => setQuery({ unit })));
 }
 
-// everyDay has a bucket for each day that is asked for, also for those when nothing ran.
+// everyDay returns a bucket for each requested day, including days without runs.
 function everyDay(series, asked) {
   const known = new Map(series.buckets.map((b) => [String(b.at).slice(0, 10), b]));
   const days = [];
@@ -52,7 +52,7 @@ function everyDay(series, asked) {
 
 const noFigures = { runs: 0, reported: 0, rate: 0, estimated: 0, tokens: 0, guessed: 0, unpriced: 0, unpricedRuns: 0, silent: 0 };
 
-// figuresOf sums cells of the series up; cost of each kind stays apart.
+// figuresOf sums cells of the series. Reported, rate-card and estimated cost stay apart.
 function figuresOf(cells) {
   const sum = { ...noFigures };
   for (const c of cells) {
@@ -70,7 +70,7 @@ function figuresOf(cells) {
   return sum;
 }
 
-// costOf is a sum of money of one kind; without any of that kind it is not known to be zero.
+// costOf formats a sum of money. A zero sum is unknown, not free, and becomes a dash.
 const costOf = (value, sign = '') => (value ? sign + money(value) : none);
 
 function costBody(series, asked) {
@@ -87,7 +87,7 @@ function costBody(series, asked) {
   ];
 }
 
-// namesOf are the names of keys: those of agents and projects that the room knows.
+// nameOfKey returns a function from keys to names. Names of agents and projects come from the room.
 const nameOfKey = (series, asked) => {
   const given = new Map(series.keys.map((k) => [k.key, k.name]));
   return (key) => (key === 'other' ? 'other' : oneLine((asked.by === 'agent' && rowOf('people', key)?.name) || (asked.by === 'project' && rowOf('projects', key)?.name) || given.get(key) || key || 'none', 80));

@@ -1,18 +1,18 @@
-// The chart of Cost: uPlot draws the stacks, and over each lies an element that is exactly
-// as wide, which says what it shows. Labels are elements, too.
+// The chart of Cost. uPlot draws the stacks. Over each lies an element of the same width that
+// describes it. Labels are elements too.
 
 const chartAxis = 56; // pixels left of the first slot
 const chartHeight = 248;
 const chartFoot = 8; // pixels below the plot, for half of the lowest label
-const slotLeast = 34; // pixels; a bar is a target of 24
-const barShare = 0.7; // of a slot
+const slotLeast = 34; // pixels; keeps a bar at least 24 wide, as a pointer target
+const barShare = 0.7; // share of a slot
 const mostTicks = 12;
 const keyColours = 12;
 
-// colourOf is the number of the colour of a key; what is not named by itself is grey.
+// colourOf returns the colour number of a key. The key other is grey.
 const colourOf = (series, key, i) => (key === 'other' ? 'other' : i % keyColours);
 
-// stacksOf are, for each bucket, its pieces from the bottom up: {key, from, to, guessed}.
+// stacksOf returns for each bucket its pieces from the bottom up: {key, from, to, guessed}.
 function stacksOf(series, unit) {
   return series.buckets.map((bucket) => {
     let at = 0;
@@ -66,7 +66,7 @@ function costChart(series, asked) {
 const costLegend = (series, name) =>
   h('ul', { class: 'legend' }, series.keys.map(({ key }, i) => h('li', { key }, h('span', { class: 'swatch key-' + colourOf(series, key, i), 'aria-hidden': 'true' }), ' ', name(key))));
 
-// bucketWords says of a day what its bar shows, by key and kind.
+// bucketWords describes a day's bar, by key and kind.
 function bucketWords(stack, series, asked, name) {
   const parts = series.keys.map(({ key }) => {
     const cell = stack.bucket.keys[key];
@@ -80,7 +80,7 @@ function bucketWords(stack, series, asked, name) {
   return dayName(stack.day) + ': ' + (parts.join('; ') || 'nothing');
 }
 
-// chartOf is what is drawn, the same object while it is the same.
+// chartOf returns the chart's data, as the same object while nothing changed.
 let lastChart = null;
 
 function chartOf(stacks, unit, budgets) {
@@ -89,7 +89,7 @@ function chartOf(stacks, unit, budgets) {
   return lastChart;
 }
 
-// drawCost makes the chart anew in its element, and keeps its size.
+// drawCost redraws the chart in its element, and resizes it with the element.
 async function drawCost(el, of) {
   el.acChart = of;
   if (!(await vendored('uplot')) || el.acChart !== of || !el.isConnected) return;
@@ -139,7 +139,7 @@ function paintStacks(u, { stacks, budgets }) {
   ctx.restore();
 }
 
-// hatch fills with stripes, so that what is estimated is told without colour.
+// hatch fills with stripes, so that estimates are recognizable without colour.
 function hatch(ctx, x, y, width, height) {
   ctx.save();
   ctx.beginPath();

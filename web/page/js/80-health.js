@@ -1,13 +1,13 @@
-// Health: whether this workspace is well, check by check as each is made, and what mends
-// it; and the parts of the machine that work runs on.
+// Health: the checks of this workspace, each shown as soon as it is done, with mends; and the parts
+// of the machine.
 
-// checkParts are the checks of the doctor that are made together.
+// checkParts groups the doctor's checks by request.
 const checkParts = [
   ['workspace.schema'], ['machine.config'], ['providers.cli', 'providers.protocol'], ['repos.mappings'], ['index.rebuild', 'index.sync'], ['worktrees.references', 'worktrees.orphans'], ['references'], ['locks'], ['journal'],
   ['leftovers'], ['sessions'], ['events.chain'], ['heartbeat.config'], ['heartbeat.hierarchy'], ['usage.statements'], ['runs.new'],
 ];
 
-// mends names, by check, what workspace.mend calls its findings.
+// mends maps checks to the names that workspace.mend uses for their findings.
 const mends = { 'index.rebuild': 'index', 'index.sync': 'index' };
 for (const id of ['workspace.schema', 'events.chain', 'journal', 'locks', 'sessions', 'runs.new', 'leftovers']) mends[id] = id;
 
@@ -42,7 +42,7 @@ function checkRow(c) {
     c.status !== 'pass' && mends[c.id] && mendPart(mends[c.id]));
 }
 
-// mendPart offers to mend what can be, else the command that says more.
+// mendPart offers to mend the findings of a check, or else to copy the doctor command.
 function mendPart(check) {
   const entry = fetched('health/mend/' + check, () => call('workspace.mend', { checks: [check], dry_run: true }), 120000);
   if (!entry.value) return entry.error ? copyPart() : null;

@@ -1,5 +1,4 @@
-// The parts of the machine on Health: index, heartbeat, agent programs, this server,
-// other machines.
+// The machine's parts on Health: index, heartbeat, agent programs, this server, other machines.
 
 function machineParts() {
   const adapters = fetched('health/adapters', () => call('adapter.status'), 120000);
@@ -32,7 +31,7 @@ function indexFacts(w, index) {
   ]);
 }
 
-// rebuildIndex makes the index anew; what it holds so far is read meanwhile.
+// rebuildIndex rebuilds the index. Meanwhile it shows the growing statistics.
 async function rebuildIndex() {
   state.rebuilding = setInterval(() => stale('health/stats'), 1000);
   changed();

@@ -1,12 +1,12 @@
-// Decided: what was decided, by whom, when and by which rule; and how to take it back.
+// Decided: what was decided, by whom, when and by which rule, and how to take it back.
 
 const decidedHeight = 84;
-const fileDecision = 'files'; // the kind of what a review of files is about
+const fileDecision = 'files'; // the subject kind of reviews of files
 
-// decidedReviews are the newest decisions of the project.
+// decidedReviews returns the newest decisions, of all projects.
 function decidedReviews() {
   const entry = fetched('reviews', () => call('inbox.list_reviews', { limit: 1000 }));
-  const rev = tableRev('needs'); // a need that went may have been decided
+  const rev = tableRev('needs'); // a removed need may have been decided
   if (entry.rev !== rev) {
     if (entry.rev !== undefined) queueMicrotask(() => stale('reviews'));
     entry.rev = rev;
@@ -18,10 +18,11 @@ function decidedReviews() {
 const decidedArtifact = (review) => fetched('artifact/' + review.subject.artifact_id, () => call('artifact.read', { project_id: review.subject.project_id, artifact_id: review.subject.artifact_id }));
 const decidedTitle = (review) => decidedArtifact(review).value?.frontmatter?.title || brief(review.subject.artifact_id);
 
-// checkpointsOf are what was applied in the project of a decision, the newest first.
+// checkpointsOf returns the checkpoints in the project of a decision, the newest first.
 const checkpointsOf = (review) => fetched('checkpoints/' + review.subject.project_id, () => call('artifact.checkpoints', { project_id: review.subject.project_id, limit: 500 }));
 
-// tracesOf are what the approval of files applied, and what took that back or applied it again.
+// tracesOf returns the checkpoints of an approval of files: its application, reverts and
+// reapplications.
 function tracesOf(review, checkpoints) {
   const ids = new Set();
   for (const c of [...checkpoints].reverse()) if (c.proposal_id === review.subject.artifact_id || ids.has(c.reverts)) ids.add(c.checkpoint_id);
@@ -30,7 +31,7 @@ function tracesOf(review, checkpoints) {
 
 const decidesFiles = (review) => review.decision === 'approved' && review.subject.kind === fileDecision;
 
-// takeBack is how a decision can be undone.
+// takeBack returns the button that undoes a decision, or null.
 function takeBack(review) {
   if (!decidesFiles(review)) return null;
   const traces = tracesOf(review, checkpointsOf(review).value || []);
@@ -50,7 +51,7 @@ function openRevert(review, applied) {
   });
 }
 
-// decidedTraces tell what became of the files of a decision.
+// decidedTraces describes what happened to the files of a decision.
 function decidedTraces(review) {
   const entry = decidesFiles(review) && checkpointsOf(review);
   if (!entry) return null;
@@ -96,7 +97,7 @@ function decidedView() {
         : rows({ name: 'decided', items: list, height: decidedHeight, label: 'Decisions, the newest first', row: (review, i) => h('div', { key: review.id, role: 'listitem', style: placed(i, decidedHeight) }, decisionView(review)) }));
 }
 
-// decidedItem is one decision with what it was about.
+// decidedItem shows one decision with its subject.
 function decidedItem(id, entry) {
   const review = (entry.value || []).find((one) => one.subject.artifact_id === id);
   const title = review ? oneLine(decidedTitle(review)) : entry.value ? 'There is no such decision' : 'Reading…';
@@ -105,14 +106,14 @@ function decidedItem(id, entry) {
     review && h('div', { class: 'scroller', tabindex: '0', role: 'group', 'aria-label': 'Decision' }, decisionView(review), decidedProof(review)));
 }
 
-// addedLines are the lines that a diff adds: what stands above its first hunk is its head.
+// addedLines returns the lines that a diff adds. It skips the header above the first hunk.
 const addedLines = (diff) => diff.slice(diff.search(/^@@/m)).split('\n').filter((line) => line.startsWith('+')).map((line) => line.slice(1)).filter((line, i, all) => line.trim() || (i > 0 && i < all.length - 1));
 
-// insertedUnder is the line below which a proposal put its lines, '' where it does not say so.
+// insertedUnder returns the line below which a proposal inserted its lines, or '' if unknown.
 const insertedUnder = (artifact) => (/^- inserted_under: (`+) ?(.*?) ?\1$/m.exec(artifact?.markdown || '') || [])[2] || '';
 
-// proposeReverse proposes that what an approved proposal added to a memory is taken out again.
-// It waits for a decision as any other proposal does.
+// proposeReverse proposes to remove the lines that an approved proposal added to a memory. The new
+// proposal needs a decision like any other.
 function proposeReverse(review, shown) {
   const { artifact_id: id, project_id: project } = review.subject;
   const title = 'Take back: ' + oneLine(decidedTitle(review), 120);
@@ -120,7 +121,7 @@ function proposeReverse(review, shown) {
     name: 'reverse', title: 'Propose the reverse?', confirm: 'Propose', wide: true,
     body: () => [h('p', {}, 'These lines are to leave ', h('code', {}, oneLine(shown.target_file)), '. Somebody has to approve it:'), h('pre', { tabindex: '0', 'aria-label': 'Lines' }, shownText(addedLines(shown.diff).join('\n')))],
     run: async () => {
-      // The lines as they are, also where what was shown of them is masked.
+      // The real lines, even if they are shown masked.
       const { diff, target_file: target } = await call('memory.preview_delta', { project_id: project, artifact_id: id, ...(hasSecret(shown.diff) ? { mask: false } : {}) });
       let about = decidedArtifact(review).value;
       if (hasSecret(about.markdown)) about = await call('artifact.read', { project_id: project, artifact_id: id, mask: false });

@@ -1,4 +1,4 @@
-// Settings: of this browser only.
+// Settings of this browser.
 
 const densities = [['comfortable', 'Comfortable'], ['compact', 'Compact']];
 const themes = [['auto', 'As the system'], ['light', 'Light'], ['dark', 'Dark']];

@@ -1,4 +1,4 @@
-// The palette (Ctrl+K): where to go, what to do, and what the search finds.
+// The palette (Ctrl+K): views, commands and search results.
 
 const paletteDelay = 120;
 const paletteAgain = 500;
@@ -21,7 +21,7 @@ function closePalette(back = true) {
 const paletteHeadings = { run: 'Runs', task: 'Tasks', milestone: 'Tasks', person: 'People', artifact: 'Artifacts', message: 'Messages', comment: 'Messages', help: 'Messages' };
 const optionKinds = { milestone: 'task', comment: 'message', help: 'message' };
 
-// hitHref is where a hit of the search leads.
+// hitHref returns the address of a search hit.
 function hitHref(hit) {
   const project = { project: hit.project_id };
   switch (hit.kind) {
@@ -41,7 +41,7 @@ function recentRuns(most) {
     .map(([id, row]) => ({ kind: 'run', heading: 'Runs', title: oneLine(row.title, 100) || id, under: oneLine(personName(row.agent), 60), href: hrefOf('runs', id, '', { project: row.p }) }));
 }
 
-// whoseRun is said of a run that is found as a whole, in place of its ids.
+// whoseRun describes a run that was found as a whole, instead of showing its ids.
 function whoseRun(hit) {
   const row = hit.kind === 'run' && !hit.seq && tableOf('runs').get(hit.run_id || hit.ref);
   return row ? [oneLine(personName(row.agent), 60), oneLine(projectName(row.p), 60), statusOfRun(row)].join(' · ') : '';
@@ -49,7 +49,7 @@ function whoseRun(hit) {
 
 const viewOptions = () => views.map(([id, name]) => ({ kind: 'command', heading: 'Go to', title: id === 'start' ? 'Start…' : name, href: hrefOf(id) }));
 
-// paletteOptions are what is offered, in its order.
+// paletteOptions returns the options in display order.
 function paletteOptions() {
   const { q, hits } = state.palette;
   const wanted = q.trim().toLowerCase();
@@ -74,12 +74,12 @@ function searchSoon() {
   paletteTimer = setTimeout(() => findFor(palette, q), paletteDelay);
 }
 
-// findFor asks what is found for a text, and again while the search is behind.
+// findFor searches for a text, and repeats while the search index is behind.
 async function findFor(palette, q) {
   const asked = ++palette.asked;
   try {
     const found = await call('search.query', { q, limit: 30 });
-    if (asked !== palette.asked || state.palette !== palette || palette.q.trim() !== q) return; // a newer one is on its way
+    if (asked !== palette.asked || state.palette !== palette || palette.q.trim() !== q) return; // superseded by a newer search
     Object.assign(palette, { hits: found.hits, behind: found.behind, error: '' });
     if (found.behind) paletteTimer = setTimeout(() => findFor(palette, q), paletteAgain);
   } catch (error) {
@@ -88,7 +88,7 @@ async function findFor(palette, q) {
   changed();
 }
 
-// marks are the pieces of a snippet with what was found set apart: offsets, no markup.
+// marks returns the pieces of a snippet with the matches marked. spans holds offsets, not markup.
 function marks(text, spans) {
   const out = [];
   let at = 0;

@@ -1,4 +1,4 @@
-// The frame around the views: where one is, what waits, who is there, and whether it is so now.
+// The frame around the views: navigation, badges, people, and the state of the link.
 
 const views = [
   ['now', 'Now', nowView],
@@ -46,7 +46,7 @@ function closeMenu() {
   changed();
 }
 
-// peopleLinks are the people by name: their order never changes while they work.
+// peopleLinks lists people by name, so that their order never changes while they work.
 function peopleLinks() {
   const list = [...rowsOf('people')].sort(byName);
   if (!list.length) return h('p', { class: 'quiet' }, 'Nobody yet');
@@ -140,7 +140,7 @@ function flipTheme() {
   changed();
 }
 
-// focusDrawn focuses an element of what is to be seen now.
+// focusDrawn redraws and then focuses the element that find returns.
 function focusDrawn(find, options) {
   setTimeout(() => {
     drawNow();

@@ -1,4 +1,4 @@
-// The switcher of projects: a list by name, all projects first; typing narrows it.
+// The project switcher: all projects first, then by name. Typing filters the list.
 
 function openSwitcher() {
   state.switching = { q: '', at: 0, opener: document.activeElement };

@@ -1,5 +1,5 @@
-// Keys. Single ones can be turned off, never act while a field has the focus, and never
-// approve: a opens the note, Ctrl+Enter decides.
+// Keys. Single keys can be turned off, never act while a field has the focus, and never approve: a
+// opens the note, and Ctrl+Enter decides.
 
 const keyHelp = [
   ['1 … 9', 'go to a view'], ['0', 'all projects'], ['p', 'switch project'], ['c', 'start a run'], ['Ctrl+K', 'search and commands'], ['j  k', 'next, previous'], ['Enter', 'open'], ['Esc', 'back, close'], ['/', 'filter'],
@@ -19,7 +19,7 @@ function openKeys() {
 
 const writing = (el) => el && (el.tagName === 'TEXTAREA' || el.tagName === 'SELECT' || el.isContentEditable || (el.tagName === 'INPUT' && el.type !== 'checkbox'));
 
-// walk goes through the list of the view: the focus moves, Enter opens.
+// walk moves the focus through the list of the view. Enter opens.
 function walk(by) {
   const { view, id } = state.route;
   if (view === 'needs') return stepNeed(by);
@@ -55,7 +55,7 @@ function onKey(event) {
   }
   if (state.dialog || state.palette || state.switching) return;
   if (event.key === 'Escape') {
-    // The first Esc leaves the field, the next one the place.
+    // The first Esc leaves the field, the next one the view.
     if (writing(document.activeElement)) focusTitle();
     else if (goBack()) event.preventDefault();
     return;

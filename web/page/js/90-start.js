@@ -1,4 +1,4 @@
-// The beginning: where to be, what to follow, and what the embedding shell says.
+// Startup: the initial place, event listeners, and messages of the embedding shell.
 
 const panes = { pending: 'needs', runs: 'now', decisions: 'decided', colleague: 'people' };
 
@@ -20,12 +20,12 @@ function onRoute() {
     focusAfter = null;
     return;
   }
-  // A row of a list keeps the focus while what it opens is shown beside it.
+  // A row of a list keeps the focus while its item is shown beside it.
   const kept = document.activeElement?.closest?.('[data-need]');
   if (before.view !== state.route.view || (before.id !== state.route.id && !writing(document.activeElement) && !(kept && wide()))) focusTitle();
 }
 
-// The token leaves the address: the cookie that came with the page is enough from now on.
+// hideToken removes the token from the address. From now on the page's cookie is enough.
 function hideToken() {
   const address = new URL(location.href);
   if (!address.searchParams.has('token')) return;
@@ -40,7 +40,7 @@ function draw() {
 
 addEventListener('hashchange', onRoute);
 addEventListener('keydown', onKey);
-// The shell that embeds this page may choose what it shows, and nothing else.
+// The embedding shell may choose the view, and nothing else.
 addEventListener('message', (event) => {
   const said = event.data;
   if (said && typeof said === 'object' && said.type === 'agentcompany.select') select(said.pane, said.colleague_id);
