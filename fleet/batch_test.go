@@ -36,7 +36,8 @@ func drawBatch(t *rapid.T) Batch {
 	return b
 }
 
-// TestABatchIsReadAsItWasWritten, by itself and by encoding/json, whatever is in it.
+// TestABatchIsReadAsItWasWritten checks that ParseBatch and encoding/json both read what Append
+// wrote.
 func TestABatchIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,7 +67,8 @@ func TestABatchIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoBatch: ParseBatch fails wherever encoding/json does, and it recognises ends.
+// TestWhatIsNoBatch checks that ParseBatch rejects invalid batches and recognizes ends. On valid
+// ones it agrees with encoding/json.
 func TestWhatIsNoBatch(t *testing.T) {
 	t.Parallel()
 	for text, valid := range map[string]bool{

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestWorkersBeatTogether: workers that begin at any time beat at few moments from their second
-// beat on, each once in the time between two beats.
+// TestWorkersBeatTogether checks that workers that start at any time share a few moments from their
+// second beat on. Each beats once per interval.
 func TestWorkersBeatTogether(t *testing.T) {
 	t.Parallel()
 	const workers, beat = 200, 5 * time.Second
@@ -33,7 +33,8 @@ func TestWorkersBeatTogether(t *testing.T) {
 	}
 }
 
-// TestABeatThatIsToldWrongly is near the time between two all the same.
+// TestABeatThatIsToldWrongly checks that an implausible wait is limited to 1/4 to 5/4 of the
+// interval.
 func TestABeatThatIsToldWrongly(t *testing.T) {
 	t.Parallel()
 	s := Defaults()

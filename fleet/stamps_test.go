@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNoRequestCountsTwice, in whatever order requests come.
+// TestNoRequestCountsTwice checks that no stamp is accepted twice, in whatever order requests
+// arrive.
 func TestNoRequestCountsTwice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

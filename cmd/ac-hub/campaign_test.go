@@ -1,6 +1,6 @@
 package main
 
-// Kills at random moments of every process of two machines, while sessions come and go.
+// A campaign kills random processes on two machines at random moments, while sessions come and go.
 
 import (
 	"context"
@@ -37,17 +37,17 @@ const (
 	campaignLines    = 15
 )
 
-// campaignWorkers are the workers of a campaign, the last digit the host of each.
+// campaignWorkers are the workers of a campaign. The last digit of a name is the worker's host.
 var campaignWorkers = []string{"box1", "box2"}
 
-// working prints numbered lines, and commits one file where it has a repository.
+// working prints numbered lines. If it has a repository, it also commits one file.
 const working = `echo started >> "$STARTS"
 i=1; while [ $i -le $LINES_WANTED ]; do echo line $i; i=$((i+1)); sleep 0.04; done
 if [ -n "$COMMITS" ]; then echo "$COMMITS" > "$COMMITS.txt"; git add . && git -c user.name=w -c user.email=w@b commit -q -m w; fi`
 
-// TestCampaign kills hub, workers, supervisors, guards and providers at random moments. What
-// was acknowledged is there afterwards, in order and once; nothing was started twice, nothing
-// stands behind an end, and no process is left.
+// TestCampaign kills hub, workers, supervisors, guards and providers at random moments.
+// Afterwards everything acknowledged is in the log, once and in order. No session was started
+// twice, no output follows a terminal event, and no process is left.
 func TestCampaign(t *testing.T) {
 	t.Parallel()
 	for n := 0; n*(*fleetEach) < *fleetKills; n++ {
@@ -59,28 +59,28 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// campaign is one company that is struck.
+// campaign is one company whose processes are killed.
 type campaign struct {
 	*repository
 	random *rand.Rand
-	dir    string     // of the files where providers write that they were started
-	cut    func(bool) // the network, or mends it
+	dir    string     // where each provider records its start
+	cut    func(bool) // cuts the network, or restores it
 	kills  map[string]int
 	done   map[string]int
 	sent   int
 	live   []*struck
 	wg     sync.WaitGroup
-	mu     sync.Mutex // of placed
+	mu     sync.Mutex // guards placed and asked
 }
 
-// struck is a session of a campaign.
+// struck is one session of a campaign.
 type struck struct {
 	order  session.Order
 	name   string
 	repo   bool
 	placed error // nil once the hub acknowledged it
 	asked  bool  // the hub answered
-	hit    bool  // one of its processes was killed, or it was stopped
+	hit    bool  // one of its processes was killed, or a person stopped it
 }
 
 func newCampaign(t *testing.T, seed uint64) *campaign {
@@ -107,7 +107,7 @@ func (c *campaign) run(kills int) {
 		for len(c.live) < campaignSessions {
 			c.send()
 		}
-		time.Sleep(time.Duration(c.random.IntN(60)) * time.Millisecond) // the random moment
+		time.Sleep(time.Duration(c.random.IntN(60)) * time.Millisecond) // makes the moment random
 		if c.strike() {
 			n++
 		}
@@ -124,7 +124,7 @@ func (c *campaign) run(kills int) {
 	c.t.Logf("killed %v; of %d sessions %v", c.kills, c.sent, c.done)
 }
 
-// send has a session placed, while the hub may be killed.
+// send places a session while the hub may be killed.
 func (c *campaign) send() {
 	c.sent++
 	s := &struck{name: fmt.Sprintf("s%d-", c.sent), repo: c.random.IntN(2) == 0}
@@ -147,14 +147,15 @@ func (c *campaign) send() {
 	})
 }
 
-// answered says whether the hub answered, and whether it took the session.
+// answered reports whether the hub answered, and the error if it refused the session.
 func (c *campaign) answered(s *struck) (asked bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return s.asked, s.placed
 }
 
-// strike kills one process, and starts it again where that is a person's to do.
+// strike injects one fault and reports whether it counts as a kill. It restarts what a person
+// would restart.
 func (c *campaign) strike() bool {
 	kind := []string{"hub", "worker", "provider", "guard", "supervisor", "pair", "store", "cut", "stop"}[pick(c.random, 4, 4, 3, 3, 3, 1, 1, 1, 1)]
 	switch kind {
@@ -186,7 +187,7 @@ func (c *campaign) strike() bool {
 	return kind != "cut"
 }
 
-// stop has a person stop a session. It is no kill.
+// stop stops a session as a person would. It does not count as a kill.
 func (c *campaign) stop() bool {
 	s := c.live[c.random.IntN(len(c.live))]
 	if asked, err := c.answered(s); asked && err == nil {
@@ -199,7 +200,7 @@ func (c *campaign) stop() bool {
 	return false
 }
 
-// pick draws an index by weights.
+// pick returns a random index, weighted by weights.
 func pick(random *rand.Rand, weights ...int) int {
 	sum := 0
 	for _, w := range weights {
@@ -214,7 +215,7 @@ func pick(random *rand.Rand, weights ...int) int {
 	return 0
 }
 
-// strikeSession kills a process of a session that lives.
+// strikeSession kills a process of a live session.
 func (c *campaign) strikeSession(kind string) bool {
 	var found []family
 	for _, one := range families(c.bin) {
@@ -227,7 +228,7 @@ func (c *campaign) strikeSession(kind string) bool {
 	}
 	slices.SortFunc(found, func(a, b family) int { return a.supervisor - b.supervisor })
 	one := found[c.random.IntN(len(found))]
-	for _, s := range c.live { // nobody knows whose it is before its provider lives
+	for _, s := range c.live { // the family's session is unknown until its provider lives
 		if one.starts == "" || one.starts == filepath.Join(c.dir, s.name) {
 			s.hit = true
 		}
@@ -251,7 +252,7 @@ func (c *campaign) collectEnded() {
 	})
 }
 
-// check holds a session to its promises.
+// check verifies one session: its log, its starts, its output and its results.
 func (c *campaign) check(s *struck) {
 	c.t.Helper()
 	c.until("the hub answers", func() bool { asked, _ := c.answered(s); return asked })
@@ -288,7 +289,7 @@ func (c *campaign) check(s *struck) {
 	}
 }
 
-// starts is what the providers of a session wrote; nothing where none was started.
+// starts returns what the session's providers wrote: empty if none was started.
 func (c *campaign) starts(s *struck) string {
 	text, err := os.ReadFile(filepath.Join(c.dir, s.name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -297,7 +298,7 @@ func (c *campaign) starts(s *struck) string {
 	return string(text)
 }
 
-// checkResults holds that the results of a whole session came, once, with its commit.
+// checkResults checks that the results of a complete session arrived once, with its commit.
 func (c *campaign) checkResults(s *struck, types []string) {
 	c.t.Helper()
 	if count(types, events.WorkerResults) != 1 || count(types, events.WorkerResultsFailed) > 0 {
@@ -326,7 +327,7 @@ func (c *campaign) checkResults(s *struck, types []string) {
 	}
 }
 
-// numbered is what a session prints.
+// numbered returns what a session prints.
 func numbered(lines int) string {
 	text := &strings.Builder{}
 	for i := range lines {

@@ -1,6 +1,6 @@
 package main
 
-// A scripted codex: it speaks as codex app-server does, and does what its prompt says.
+// A scripted codex: it speaks the protocol of codex app-server and follows its prompt.
 
 import (
 	"bufio"
@@ -21,7 +21,7 @@ import (
 	"ac/workspace"
 )
 
-// serveMCP is ac mcp:serve --grant FILE.
+// serveMCP stands in for ac mcp:serve --grant FILE.
 func serveMCP(file string) error {
 	client, err := grant.Open(context.Background(), file)
 	if err != nil {
@@ -43,7 +43,7 @@ type codex struct {
 	client  *sdk.ClientSession
 }
 
-// playCodex is the program: what it says of itself, and the app server.
+// playCodex stands in for codex: login status, version, exec and the app server.
 func playCodex(args []string) int {
 	switch {
 	case slices.Equal(args, []string{"login", "status"}):
@@ -62,7 +62,7 @@ func playCodex(args []string) int {
 			}
 		}
 		if a.client != nil {
-			_ = a.client.Close() // it ends with the agent
+			_ = a.client.Close() // the MCP server ends with the agent
 		}
 	}
 	return 0
@@ -105,7 +105,7 @@ func (a *codex) take(line []byte, args []string) error {
 	return nil
 }
 
-// step is one thing that the prompt asks for: its own words, or a call of a tool of ac.
+// step executes one step of the prompt: a command of this script or a call of an ac tool.
 func (a *codex) step(step string, args []string) string {
 	name, given, _ := strings.Cut(step, " ")
 	switch name {

@@ -1,6 +1,6 @@
 package main
 
-// Disks that are full for a while.
+// Disks that are temporarily full.
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// smallDisk is a disk of so many bytes, where this system lets the tests have one.
+// smallDisk mounts a disk of the given size. It skips the test where that is not possible.
 func smallDisk(t *testing.T, bytes int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func newFiller(t *testing.T, disk string) *filler {
 	return &filler{t, f}
 }
 
-// fill takes all that is free.
+// fill writes until the disk is full.
 func (f *filler) fill() {
 	f.t.Helper()
 	for _, size := range []int{1 << 20, 1 << 12} {
@@ -63,7 +63,7 @@ func (f *filler) fill() {
 	}
 }
 
-// free gives it back.
+// free deletes the filler file.
 func (f *filler) free() {
 	f.t.Helper()
 	if err := errors.Join(f.f.Close(), os.Remove(f.f.Name())); err != nil {
@@ -71,8 +71,8 @@ func (f *filler) free() {
 	}
 }
 
-// TestTheDiskOfTheHubIsFull: nothing is sealed and nothing lost. Once there is room
-// everything comes, in order and once.
+// TestTheDiskOfTheHubIsFull checks that a full disk loses nothing: the hub seals nothing while
+// the disk is full. Once there is room, every line arrives once and in order.
 func TestTheDiskOfTheHubIsFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 64<<20)
@@ -94,8 +94,8 @@ func TestTheDiskOfTheHubIsFull(t *testing.T) {
 	c.whole(order, starts, lines)
 }
 
-// TestTheDiskOfAWorkerIsFull: the session is stopped and has failed, and its end arrives.
-// Another one runs there once there is room.
+// TestTheDiskOfAWorkerIsFull checks that the session is stopped and fails, and that its end arrives.
+// Once there is room, the worker runs another session.
 func TestTheDiskOfAWorkerIsFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 256<<20)
@@ -105,7 +105,7 @@ func TestTheDiskOfAWorkerIsFull(t *testing.T) {
 	c.until("it runs", func() bool { _, printed := c.log(order); return printed != "" })
 	full := newFiller(t, disk)
 	c.until("it is stopped", func() bool {
-		full.fill() // of what was kept for ends, too
+		full.fill() // including the space reserved for ends
 		return len(providersIn(c.folders["box"])) == 0
 	})
 	full.free()
@@ -117,7 +117,7 @@ func TestTheDiskOfAWorkerIsFull(t *testing.T) {
 	c.whole(again, starts, 5)
 }
 
-// providersIn are the processes of sessions that work in a folder.
+// providersIn returns the provider processes that work in a folder.
 func providersIn(folder string) (pids []string) {
 	for _, cwd := range processesIn(folder) {
 		if line, err := os.ReadFile(filepath.Join(filepath.Dir(cwd), "cmdline")); err == nil && strings.HasPrefix(string(line), "/bin/sh\x00") {

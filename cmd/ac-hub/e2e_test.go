@@ -1,6 +1,6 @@
 package main
 
-// Sessions on other machines, with every process its own, and each of them dying.
+// Sessions on other machines, with real processes, any of which may die.
 
 import (
 	"flag"
@@ -21,7 +21,7 @@ var (
 	seed  = flag.Uint64("seed", 1, "of its choices")
 )
 
-// chatty prints numbered lines, and writes into a file that it was started.
+// chatty prints numbered lines and records in a file that it was started.
 const chatty = `echo started >> "$STARTS"; i=1; while [ $i -le $LINES_WANTED ]; do echo line $i; i=$((i+1)); sleep 0.02; done`
 
 func (c *company) chatty(lines int) (order session.Order, starts string) {
@@ -30,7 +30,7 @@ func (c *company) chatty(lines int) (order session.Order, starts string) {
 	return c.launch(chatty, map[string]string{"STARTS": starts, "LINES_WANTED": fmt.Sprint(lines)}), starts
 }
 
-// whole holds a chatty run to its promises.
+// whole checks that a chatty run ended, was started once, and printed every line once, in order.
 func (c *company) whole(order session.Order, starts string, lines int) {
 	c.t.Helper()
 	record := c.collect(order)
@@ -62,7 +62,8 @@ func TestASessionOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// TestAStopIsPassedOn, and what the provider started is gone.
+// TestAStopIsPassedOn checks that a stop reaches the worker and that no process of the session
+// survives.
 func TestAStopIsPassedOn(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -77,9 +78,8 @@ func TestAStopIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestEveryoneDies: hub and worker are killed again and again, the carrier forgets
-// everything, the network is cut. Every line stands once and in order, and nothing is
-// started twice.
+// TestEveryoneDies repeatedly kills hub and workers, deletes the carrier's store and cuts the
+// network. Every line arrives once and in order, and no session is started twice.
 func TestEveryoneDies(t *testing.T) {
 	t.Parallel()
 	const sessions = 4
@@ -122,8 +122,8 @@ func TestEveryoneDies(t *testing.T) {
 	}
 }
 
-// TestALeaseEndsOverThere: the worker stops the provider by itself before the hub gives the
-// session up; nothing of it comes into the log afterwards.
+// TestALeaseEndsOverThere checks that the worker stops the provider by itself before the hub
+// gives the session up. Its later output is recorded only as evidence.
 func TestALeaseEndsOverThere(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, "--lease", "2s", "--lease-margin", "6s")

@@ -1,6 +1,6 @@
 package main
 
-// What an agent on another machine has of its workspace: tools of ac, MCP servers, a model
+// What an agent on another machine has of its workspace: ac tools, MCP servers, a model
 // profile, attached files.
 
 import (
@@ -27,10 +27,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// secretOver is the value of a variable that workers alone have.
+// secretOver is the value of a variable that only workers have.
 const secretOver = "value-that-only-the-worker-has"
 
-// speaking is a company whose workers alone have an agent that is spoken with.
+// speaking is a company where only the workers have a conversational agent.
 type speaking struct {
 	*company
 	all   *operations.Host
@@ -77,7 +77,7 @@ func (c *company) speaking() *speaking {
 	return s
 }
 
-// run makes a run.
+// run creates a run.
 func (s *speaking) run() session.Order {
 	s.t.Helper()
 	made, err := runs.Create(s.t.Context(), s.w, s.project, s.agent, "codex")
@@ -87,7 +87,7 @@ func (s *speaking) run() session.Order {
 	return session.Order{ProjectID: s.project, RunID: made.RunID, SessionRef: session.LocalRef(made.RunID)}
 }
 
-// say launches the session of a run on the worker, with a prompt.
+// say launches the session of a run on the worker with a prompt.
 func (s *speaking) say(o session.Order, prompt string, change func(*orchestration.LaunchParams)) error {
 	s.t.Helper()
 	p := orchestration.LaunchParams{Dir: s.dir, ProjectID: o.ProjectID, RunID: o.RunID, SessionRef: o.SessionRef}
@@ -101,7 +101,7 @@ func (s *speaking) say(o session.Order, prompt string, change func(*orchestratio
 	return err
 }
 
-// said are the messages of the agent, and everything that the log has as text.
+// said waits for the end of a run and returns its agent's messages and the raw text of its log.
 func (s *speaking) said(o session.Order) (messages []string, all string) {
 	s.t.Helper()
 	if record := s.collect(o); record.Status != doc.StatusEnded {
@@ -127,7 +127,7 @@ func (s *speaking) said(o session.Order) (messages []string, all string) {
 	return messages, string(text)
 }
 
-// asked waits until the agent of a run asks, and returns what.
+// asked waits until the agent of a run asks a question, and returns it.
 func (s *speaking) asked(o session.Order) interaction.Record {
 	s.t.Helper()
 	var open []interaction.Record
@@ -142,8 +142,8 @@ func (s *speaking) asked(o session.Order) interaction.Record {
 	return open[0]
 }
 
-// TestToolsOfAcOverThere: who_am_i is answered from the order, and a question is asked and
-// answered here as any other. There are no more.
+// TestToolsOfAcOverThere checks that an agent on a worker has only two ac tools: who_am_i,
+// answered from the order, and ask_human, whose questions are asked and answered here as usual.
 func TestToolsOfAcOverThere(t *testing.T) {
 	t.Parallel()
 	s := newCompany(t).speaking()
@@ -162,7 +162,7 @@ func TestToolsOfAcOverThere(t *testing.T) {
 	answer.Act(s.w.Dir(), o.ProjectID, o.RunID, "human", "human", "")
 	s.until("it is answered", func() bool {
 		_, err := operations.Do(t.Context(), s.all, orchestration.Operations.Respond, answer)
-		if err != nil && !fault.Is(err, fleet.WorkerUnreachable) { // a busy machine's worker is away now and then
+		if err != nil && !fault.Is(err, fleet.WorkerUnreachable) { // a busy machine may be unreachable for a while
 			t.Fatal(err)
 		}
 		return err == nil
@@ -194,8 +194,8 @@ func TestToolsOfAcOverThere(t *testing.T) {
 	}
 }
 
-// TestMCPServersOverThere: those without a stored value go along, with the variables of the
-// worker; of those with one, and of those whose variables are missing, a notice tells.
+// TestMCPServersOverThere checks that servers without a stored value reach the worker and get
+// its variables. A notice lists those with a stored value or with a missing variable.
 func TestMCPServersOverThere(t *testing.T) {
 	t.Parallel()
 	s := newCompany(t).speaking()
@@ -227,8 +227,8 @@ func TestMCPServersOverThere(t *testing.T) {
 	s.without(secretOver)
 }
 
-// without holds that nothing of the hub's folder, the carrier's store included, nor of the
-// worker's has a value.
+// without checks that no file contains the value: neither in the hub's folder, which includes
+// the carrier's store, nor in the workspace's work folder, nor in the worker's folder.
 func (s *speaking) without(value string) {
 	s.t.Helper()
 	for _, dir := range []string{filepath.Join(s.w.Dir(), ".local", "hub"), filepath.Join(s.w.Dir(), "work"), s.folders["box"]} {
@@ -251,8 +251,8 @@ func person() operations.PersonParams {
 	return operations.PersonParams{ActorID: "human", ActorRole: "human"}
 }
 
-// TestAModelProfileOverThere: one whose key is the worker's is handed to the agent; one with
-// a stored key is refused, whatever any would mean.
+// TestAModelProfileOverThere checks that the agent receives a profile whose key comes from the
+// worker. A profile with a stored key is refused, even with placement "any".
 func TestAModelProfileOverThere(t *testing.T) {
 	t.Parallel()
 	s := newCompany(t).speaking()
@@ -289,8 +289,8 @@ func TestAModelProfileOverThere(t *testing.T) {
 	s.without("stored-key-of-this-machine")
 }
 
-// TestLongTextsTravel: a prompt and an input that are too long for an order come over there
-// as they are.
+// TestLongTextsTravel checks that a prompt and a stdin too long for an order arrive unchanged
+// on the worker.
 func TestLongTextsTravel(t *testing.T) {
 	t.Parallel()
 	s := newCompany(t).speaking()
@@ -310,8 +310,8 @@ func TestLongTextsTravel(t *testing.T) {
 	}
 }
 
-// TestAttachedFilesTravel: what was attached before the launch lies beside the working
-// directory over there; a file for a session that lives there is refused.
+// TestAttachedFilesTravel checks that files attached before the launch lie beside the working
+// directory on the worker. Attaching a file to a session that is live there is refused.
 func TestAttachedFilesTravel(t *testing.T) {
 	t.Parallel()
 	s := newCompany(t).speaking()
@@ -322,7 +322,7 @@ func TestAttachedFilesTravel(t *testing.T) {
 		_, err := operations.Do(t.Context(), s.all, orchestration.Operations.Attach, p)
 		return err
 	}
-	big := strings.Repeat("0123456789abcdef", 1<<17) // more than a message may have
+	big := strings.Repeat("0123456789abcdef", 1<<17) // larger than one message allows
 	if err := errors.Join(attach("plan.txt", "the plan\n"), attach("big.bin", big)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,13 @@ import (
 	"ac/runs/session"
 )
 
-// family is the processes of one session that live. starts is the variable of its provider.
+// family is the live processes of one session. starts is its provider's STARTS variable.
 type family struct {
 	supervisor, guard, provider int
 	starts                      string
 }
 
-// families are the sessions whose supervisor is the program in bin.
+// families returns the sessions whose supervisor is the program in bin.
 func families(bin string) (all []family) {
 	dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -53,19 +53,19 @@ func children(pid int) []int {
 	}
 	found, err := proc.Children(pid)
 	if err != nil {
-		return nil // it is gone
+		return nil // the process is gone
 	}
 	return found
 }
 
-// plays says whether a process is the program in bin with this command.
+// plays reports whether a process is the program in bin, run with this command.
 func plays(pid int, bin, command string) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	words := strings.Split(string(line), "\x00")
 	return err == nil && len(words) > 1 && strings.HasPrefix(words[0], bin+"/") && words[1] == command
 }
 
-// startsOf is the variable STARTS of a process.
+// startsOf returns the STARTS variable of a process.
 func startsOf(pid int) (string, bool) {
 	environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	if err != nil {
@@ -89,7 +89,7 @@ func (f family) has(kind string) bool {
 	return true
 }
 
-// kill kills one of them, or supervisor and guard together.
+// kill kills one process of the family, or supervisor and guard together.
 func (f family) kill(kind string) bool {
 	switch kind {
 	case "provider":

@@ -17,7 +17,7 @@ func families(string) []family  { return nil }
 func (family) has(string) bool  { return false }
 func (family) kill(string) bool { return false }
 
-// stormyCompany is a company on hosts of its own, which need Linux.
+// stormyCompany skips the test: separate hosts need Linux.
 func stormyCompany(t *testing.T, _ *rand.Rand) (*company, func(bool)) {
 	t.Helper()
 	t.Skip("SKIPPED: hosts of their own need Linux")

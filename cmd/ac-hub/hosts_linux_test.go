@@ -1,6 +1,6 @@
 package main
 
-// Sessions on hosts of their own, over a network that loses, delays and parts.
+// Sessions on separate hosts, over a network that loses and delays packets and is partitioned.
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestABadNetwork: packets get lost, come late and overtake each other. Every line of every
-// session stands once and in order, and nothing is started twice.
+// TestABadNetwork loses, delays and reorders packets. Every line of every session arrives once
+// and in order, and no session is started twice.
 func TestABadNetwork(t *testing.T) {
 	t.Parallel()
 	for name, now := range map[string]weather{
@@ -43,8 +43,8 @@ func TestABadNetwork(t *testing.T) {
 	}
 }
 
-// TestPartitions: the network is cut, both ways or one way, for longer than a worker may be
-// silent. Its session goes on, and everything it said arrives, in order and once.
+// TestPartitions cuts the network, in both directions or one, until the worker counts as
+// unreachable. Its session continues, and all its output arrives once and in order.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	up, down := way{1, hubHost}, way{hubHost, 1}
@@ -58,13 +58,14 @@ func TestPartitions(t *testing.T) {
 			order, starts := c.chatty(lines)
 			c.until("it runs", func() bool { _, printed := c.log(order); return strings.HasPrefix(printed, "line 1\n") })
 			n.set(weather{cut: cut})
-			// On a busy machine it may have been silent before, and be heard for the last time now.
+			// On a busy machine the worker may have been silent already, and its last message may
+			// still arrive.
 			c.until("it is unreachable", func() bool {
 				record, err := session.Read(c.w, order.SessionRef)
 				return err == nil && record.Reach == doc.ReachUnreachable
 			})
 			c.hire("box2", 1)
-			other, itsStarts := c.chatty(5) // on the machine that is there
+			other, itsStarts := c.chatty(5) // on the machine that is still reachable
 			c.whole(other, itsStarts, 5)
 			if record, err := session.Read(c.w, order.SessionRef); err != nil || record.Status != doc.StatusRunning || record.Reach != doc.ReachUnreachable {
 				t.Errorf("%+v %v", record, err)
@@ -79,8 +80,8 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestAPartitionOverTheLease: the worker stops its provider before the hub gives the session
-// up, whichever direction is cut. What it said later is evidence.
+// TestAPartitionOverTheLease checks that the worker stops its provider before the hub gives the
+// session up, whichever direction is cut. Its later output becomes evidence.
 func TestAPartitionOverTheLease(t *testing.T) {
 	t.Parallel()
 	up, down := way{1, hubHost}, way{hubHost, 1}
@@ -115,8 +116,8 @@ func TestAPartitionOverTheLease(t *testing.T) {
 	}
 }
 
-// stormyCompany is a company for two workers on a network that is never quite well, and
-// whose cuts take any directions.
+// stormyCompany is a company for two workers on a network that always loses and delays some
+// packets. Its cuts take random directions.
 func stormyCompany(t *testing.T, random *rand.Rand) (c *company, cut func(bool)) {
 	t.Helper()
 	n := newNetwork(t, 3)

@@ -1,6 +1,6 @@
 package main
 
-// Jobs on other machines whose runner, hub or worker dies, or that are canceled meanwhile.
+// Jobs on other machines whose runner, hub or worker dies, or that are canceled in between.
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// killRunner kills the runner of a job, and waits until it is gone.
+// killRunner kills the runner of a job and waits until it is gone.
 func (j *jobs) killRunner(id string) {
 	j.t.Helper()
 	var owner struct {
@@ -64,7 +64,7 @@ func (j *jobs) ownerFile(id string) string {
 	return filepath.Join(j.w.Dir(), filepath.FromSlash(workspace.JobOwnerFile(j.project, id)))
 }
 
-// hasRunner reports whether the runner of a job that is not over lives.
+// hasRunner reports whether a job has a live runner.
 func (j *jobs) hasRunner(id string) bool {
 	var owner struct {
 		PID int `json:"pid"`
@@ -77,8 +77,8 @@ func (j *jobs) hasRunner(id string) bool {
 	return alive
 }
 
-// TestAJobGoesOnWithoutItsRunner, and without the hub and the worker process for a while:
-// the agent is started once.
+// TestAJobGoesOnWithoutItsRunner checks that a job survives the death of its runner, the hub and
+// the worker process. Its agent is started once.
 func TestAJobGoesOnWithoutItsRunner(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -101,7 +101,8 @@ func TestAJobGoesOnWithoutItsRunner(t *testing.T) {
 	}
 }
 
-// TestACanceledJobStopsItsWorker, a hub that is away at the time included.
+// TestACanceledJobStopsItsWorker checks that canceling a job stops its session on the worker, even
+// if the hub is down at the time.
 func TestACanceledJobStopsItsWorker(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -121,7 +122,7 @@ func TestACanceledJobStopsItsWorker(t *testing.T) {
 	}
 }
 
-// TestALostWorkerCostsAnAttempt: the next one runs elsewhere.
+// TestALostWorkerCostsAnAttempt checks that the next attempt runs on another worker.
 func TestALostWorkerCostsAnAttempt(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, "--lease", "2s", "--lease-margin", "6s")
@@ -149,8 +150,8 @@ func TestALostWorkerCostsAnAttempt(t *testing.T) {
 	})
 }
 
-// TestJobsWhileEveryoneDies: hubs, workers and runners are killed while jobs run. Each job
-// comes to its result, and no attempt starts its agent twice.
+// TestJobsWhileEveryoneDies kills hubs, workers and runners while jobs run. Each job gets its
+// result, and no attempt starts its agent twice.
 func TestJobsWhileEveryoneDies(t *testing.T) {
 	t.Parallel()
 	const many = 3
@@ -173,7 +174,7 @@ func TestJobsWhileEveryoneDies(t *testing.T) {
 			c.startWorker(name)
 		case 2:
 			id := "job" + strconv.Itoa(random.IntN(many))
-			c.until("the session is placed", func() bool { return j.placed(id) }) // each death before that costs an attempt
+			c.until("the session is placed", func() bool { return j.placed(id) }) // a death before that costs an attempt
 			j.killRunner(id)
 			c.until("another runner has the job", func() bool {
 				_, err := job.Poll(t.Context(), c.w, j.starter, j.project, id)

@@ -25,8 +25,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// codexOver is a codex that only workers have: it keeps its prompt, writes into its
-// working directory, and answers what the goal says. "goal: fail" is one that fails.
+// codexOver is a codex that only workers have. It records its arguments, writes into its working
+// directory, and behaves as the prompt asks: "too much" fails once with a rate limit, "first
+// nonsense" answers once without JSON.
 const codexOver = `#!/bin/sh
 case "$1" in
 login) echo "Logged in using ChatGPT"; exit 0;;
@@ -60,7 +61,7 @@ echo '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"{
 echo '{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":5}}'
 `
 
-// jobs is a company whose workers alone have a codex.
+// jobs is a company where only the workers have a codex.
 type jobs struct {
 	*company
 	starter *job.Starter
@@ -105,7 +106,7 @@ func (j *jobs) submit(id, goal string, order doc.JobOrder) {
 	}
 }
 
-// finished is the job at its end.
+// finished waits for the end of a job and returns its record and results.
 func (j *jobs) finished(id string) (doc.Job, job.Results) {
 	j.t.Helper()
 	ctx, cancel := context.WithTimeout(j.t.Context(), patience)
@@ -129,7 +130,7 @@ func (j *jobs) started() int {
 	return strings.Count(string(text), "\n")
 }
 
-// held is the session that waits for the sign.
+// held waits until the agent waits for the sign, and returns the job's newest attempt.
 func (j *jobs) held(id string) doc.JobAttempt {
 	j.t.Helper()
 	j.until("the agent waits", func() bool { _, err := os.Stat(filepath.Join(j.home, "waits")); return err == nil })
@@ -149,8 +150,8 @@ func (j *jobs) sign() {
 
 func remote() *doc.Placement { return &doc.Placement{Where: doc.WhereRemote} }
 
-// TestAJobOnAnotherMachine: guard, command line, schema and answer are those of the worker;
-// an answer that is none is repaired there.
+// TestAJobOnAnotherMachine checks that guard, command line, schema and answer are the worker's.
+// An invalid answer is repaired there.
 func TestAJobOnAnotherMachine(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -196,8 +197,8 @@ func TestAJobOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// TestAnAttemptGoesOnFromTheOneBefore: what was changed over there is in the worktree of the
-// next attempt, and is the change of the job.
+// TestAnAttemptGoesOnFromTheOneBefore checks that the next attempt's worktree contains what the
+// previous one changed on the worker, and that this becomes the job's change.
 func TestAnAttemptGoesOnFromTheOneBefore(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -224,7 +225,8 @@ func TestAnAttemptGoesOnFromTheOneBefore(t *testing.T) {
 	}
 }
 
-// TestAJobThatNoMachineTakes ends as blocked, with the reason; one that may run here does.
+// TestAJobThatNoMachineTakes checks that a job that fits no worker ends as blocked, with the reason.
+// With placement "any" it runs here.
 func TestAJobThatNoMachineTakes(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -240,7 +242,7 @@ func TestAJobThatNoMachineTakes(t *testing.T) {
 		t.Errorf("it ran over there: %+v", s)
 	}
 	if left.Result.Status == doc.ResultSucceeded {
-		t.Error("there is a codex here") // this machine has none that is signed in
+		t.Error("there is a codex here") // this machine has no signed-in codex
 	}
 	for field, order := range map[string]doc.JobOrder{
 		"order.place.isolation": {Placement: remote(), Place: &doc.JobPlace{RepoID: "shop", Isolation: doc.IsolationNone}},
@@ -255,7 +257,8 @@ func TestAJobThatNoMachineTakes(t *testing.T) {
 	}
 }
 
-// TestAWorkerUnderPressureIsPassedOver: the provider cools down on that machine alone.
+// TestAWorkerUnderPressureIsPassedOver checks that a provider cools down only on the worker that
+// hit the rate limit.
 func TestAWorkerUnderPressureIsPassedOver(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -277,7 +280,8 @@ func TestAWorkerUnderPressureIsPassedOver(t *testing.T) {
 	}
 }
 
-// TestTheAgentSaysWhereItsJobsRun: launcher.placement is the default of its jobs.
+// TestTheAgentSaysWhereItsJobsRun checks that an agent's launcher.placement is the default for
+// its jobs.
 func TestTheAgentSaysWhereItsJobsRun(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -291,7 +295,7 @@ func TestTheAgentSaysWhereItsJobsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 3 { // their prompts and slots do not matter
+	for i := range 3 { // their prompts and the number of slots do not matter
 		j.submit("job"+strconv.Itoa(i), "g", doc.JobOrder{})
 	}
 	for i := range 3 {

@@ -1,6 +1,6 @@
 package main
 
-// What a session on another machine did to a repository comes into the one here.
+// Landing the work of a session on another machine in the repository here.
 
 import (
 	"errors"
@@ -76,7 +76,7 @@ func (r *repository) read(name string) string {
 	return string(text)
 }
 
-// worked has a script executed in a worktree on another machine.
+// worked runs a script in a worktree on another machine.
 func (r *repository) worked(script string) session.Order {
 	r.t.Helper()
 	order := r.order("set -e; git config user.name w; git config user.email w@b; "+script, nil)
@@ -110,8 +110,8 @@ func (r *repository) proposed(order session.Order) (ids, paths []string) {
 	return ids, paths
 }
 
-// TestWorkOfAnotherMachineLands: committed and uncommitted work becomes one commit of the
-// branch here, once; a conflict is told and changes nothing.
+// TestWorkOfAnotherMachineLands checks that committed and uncommitted work lands here as one
+// commit, once. A conflict is reported and changes nothing.
 func TestWorkOfAnotherMachineLands(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -152,8 +152,8 @@ func TestWorkOfAnotherMachineLands(t *testing.T) {
 	}
 }
 
-// TestFilesOfAnotherMachineApply: proposed files are written into the checkout; one that
-// was changed here in the same place is refused, and then none is written.
+// TestFilesOfAnotherMachineApply checks that proposed files are written into the checkout. If one
+// conflicts with a local change, all are refused.
 func TestFilesOfAnotherMachineApply(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

@@ -1,6 +1,6 @@
 package main
 
-// Machines of their own for programs of the tests: with another clock, or another release.
+// Simulated machines for the programs under test, with another clock or another release.
 
 import (
 	"encoding/json"
@@ -22,20 +22,19 @@ import (
 	"ac/workspace"
 )
 
-// machine is what is particular of a machine. It is read by the programs that are started
-// there, from a file beside them.
+// machine describes a simulated machine. Programs started there read it from a file beside them.
 type machine struct {
-	Ahead   time.Duration  // of its wall clock
-	Version string         // of its programs; "" for that of this one
-	Speaks  fleet.Versions // of its ac-hub; zero for those of this one
-	// OtherOrders: its ac takes orders of another version than its ac-hub gives.
+	Ahead   time.Duration  // how far its wall clock is ahead
+	Version string         // of its programs; "" means this program's
+	Speaks  fleet.Versions // of its ac-hub; zero means this program's
+	// OtherOrders means that its ac accepts another order version than its ac-hub sends.
 	OtherOrders bool
 }
 
 // machineFile is the name of the file beside the programs.
 const machineFile = "machine.json"
 
-// playedMachine is the machine that this program was started on.
+// playedMachine returns the machine on which this program was started.
 func playedMachine() (m machine, err error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -51,12 +50,12 @@ func playedMachine() (m machine, err error) {
 	return m, json.Unmarshal(text, &m)
 }
 
-// clock is the clock of the machine.
+// clock returns the machine's clock.
 func (m machine) clock() *clock.Clock {
 	return clock.New(func() time.Time { return time.Now().Add(m.Ahead) }, 0)
 }
 
-// playHub is ac-hub.
+// playHub stands in for ac-hub.
 func playHub(args []string) int {
 	m, err := playedMachine()
 	if err != nil {
@@ -72,7 +71,7 @@ func playHub(args []string) int {
 	return start(args, a)
 }
 
-// playSupervisor is the hidden command of ac that supervises a session.
+// playSupervisor stands in for the hidden command of ac that supervises a session.
 func playSupervisor() error {
 	m, err := playedMachine()
 	if err != nil {
@@ -101,8 +100,8 @@ func playSupervisor() error {
 	return supervisor.MainFor(supervisor.Host{Executable: executable, Interrupt: make(chan struct{}), Clock: m.clock()}, in, os.Stdout)
 }
 
-// machines gives the hub and the workers of a company machines of their own, of those names;
-// that of the hub is "hub". It is called before they are started.
+// machines assigns machines to the hub, named "hub", and to workers by name. Call it before
+// starting them.
 func (c *company) machines(of map[string]machine) {
 	c.t.Helper()
 	bins := map[string]string{}
@@ -128,7 +127,7 @@ func (c *company) machines(of map[string]machine) {
 	}
 }
 
-// change makes the machine of these programs another one, for those that are started next.
+// change replaces the machine of the programs in bin. It affects programs started afterwards.
 func (c *company) change(bin string, m machine) {
 	c.t.Helper()
 	text, err := json.Marshal(m)
@@ -140,7 +139,7 @@ func (c *company) change(bin string, m machine) {
 	}
 }
 
-// begin starts a worker that its hub may refuse.
+// begin starts a worker without waiting until it is ready, since its hub may refuse it.
 func (c *company) begin(name string) *process {
 	c.t.Helper()
 	p := &process{cmd: c.command("worker:start", "--dir", c.folders[name], "--min-free", "1"), stderr: &output{}, exited: make(chan struct{})}
@@ -157,7 +156,7 @@ func (c *company) begin(name string) *process {
 	return p
 }
 
-// newCompanyOfMachines is a company whose hub and workers have machines of their own.
+// newCompanyOfMachines returns a company whose hub and workers have simulated machines.
 func newCompanyOfMachines(t *testing.T, of map[string]machine, hubArgs ...string) *company {
 	t.Helper()
 	c := makeCompany(t)
@@ -168,7 +167,7 @@ func newCompanyOfMachines(t *testing.T, of map[string]machine, hubArgs ...string
 	return c
 }
 
-// row is a worker as the list has it.
+// row returns a worker's row of the hub's list.
 func (c *company) row(name string) fleet.WorkerRow {
 	c.t.Helper()
 	var list fleet.WorkersResult
@@ -180,7 +179,7 @@ func (c *company) row(name string) fleet.WorkerRow {
 	return list.Workers[i]
 }
 
-// timed is an event of a log, by its times.
+// timed is an event of a log with its times.
 type timed struct {
 	Type    string          `json:"type"`
 	At      string          `json:"ts_wallclock"`
@@ -188,7 +187,7 @@ type timed struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// events are those of the log of a session.
+// events returns the events of a session's log.
 func (c *company) events(order session.Order) (all []timed) {
 	c.t.Helper()
 	err := session.EachEvent(c.w, workspace.LogFile(order.ProjectID, order.RunID), func(_ string, line []byte) {

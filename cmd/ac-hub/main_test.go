@@ -1,6 +1,6 @@
 package main
 
-// The test binary plays both programs: it is started under their names.
+// The test binary stands in for the programs: tests start it under their names.
 
 import (
 	"bufio"
@@ -50,9 +50,9 @@ func TestMain(m *testing.M) {
 // programVariable names the copy of this program that the tests start.
 const programVariable = "AC_HUB_TEST_PROGRAM"
 
-// withProgram runs the tests beside a copy of this program where their files are, to which
-// each company links. It is written before any test forks: a child that is being forked
-// would hold it open for writing, and it could not be started.
+// withProgram runs the tests with a copy of this program on the same file system as their files.
+// Each company links to the copy. It is written before any test forks: a child just being forked
+// would hold the copy open for writing, and nobody could execute it.
 func withProgram(m runtimetest.Tests) int {
 	dir, err := os.MkdirTemp("", "ac-hub-program")
 	if err != nil {
@@ -69,9 +69,9 @@ func withProgram(m runtimetest.Tests) int {
 	return m.Run()
 }
 
-// playAC has the hidden commands of ac.
+// playAC stands in for the hidden commands of ac.
 func playAC(command string) int {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as ac does: who started it may be killed
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as ac does: its parent may be killed
 	var err error
 	switch command {
 	case session.GuardCommand:
@@ -97,27 +97,27 @@ func exitCode(err error) int {
 	return 0
 }
 
-// patience bounds every wait for a state, on a busy machine too.
+// patience bounds every wait for a state, even on a busy machine.
 const patience = 60 * time.Second
 
-// company is a workspace, its hub and its workers, as processes.
+// company is a workspace with the processes of its hub and workers.
 type company struct {
 	t       *testing.T
 	w       *workspace.Workspace
 	project string
 	bin     string            // directory of the programs
-	bins    map[string]string // and of those of machines of their own
+	bins    map[string]string // program directories of simulated machines, by name
 	relay   *relay
 	hub     *process
 	hubArgs []string
 	workers map[string]*process
 	folders map[string]string
-	environ []string        // of the programs; nil for that of the tests
-	admit   func()          // tells a carrier of somebody else who the workers are
-	place   func(*exec.Cmd) // has a program run on a machine of its own
+	environ []string        // of the programs; nil means that of the tests
+	admit   func()          // registers the workers with an external carrier
+	place   func(*exec.Cmd) // makes a program run on its own machine
 }
 
-// process is a program that was started and said that it is ready.
+// process is a program that was started and reported that it is ready.
 type process struct {
 	cmd    *exec.Cmd
 	ready  string
@@ -134,13 +134,13 @@ func newCompany(t *testing.T, hubArgs ...string) *company {
 	return c
 }
 
-// makeCompany is a company whose hub is not started, and not ended.
+// makeCompany returns a company whose hub is not started. The caller ends it.
 func makeCompany(t *testing.T) *company {
 	t.Helper()
 	return makeCompanyIn(t, t.TempDir())
 }
 
-// makeCompanyIn makes it in a folder.
+// makeCompanyIn does the same with the workspace in a given folder.
 func makeCompanyIn(t *testing.T, home string) *company {
 	t.Helper()
 	env := workspace.SystemEnv()
@@ -166,7 +166,7 @@ func makeCompanyIn(t *testing.T, home string) *company {
 	return c
 }
 
-// link links a program under another name, or copies it where links are not possible.
+// link hard-links a program under another name, or copies it where that is not possible.
 func link(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -178,7 +178,7 @@ func link(from, to string) error {
 	return proctest.WriteProgram(to, text)
 }
 
-// end ends everything, and holds that no process is left.
+// end kills hub and workers. It checks that every session is terminal and no process is left.
 func (c *company) end() {
 	for name := range c.workers {
 		c.kill(c.workers[name])
@@ -201,7 +201,7 @@ func (c *company) end() {
 	}
 }
 
-// processesIn are the processes that work in a folder.
+// processesIn returns the processes whose working directory is inside a folder.
 func processesIn(folder string) (pids []string) {
 	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
 	if err != nil {
@@ -215,7 +215,7 @@ func processesIn(folder string) (pids []string) {
 	return pids
 }
 
-// command is ac-hub with these arguments, or the server of a configuration.
+// command returns ac-hub with these arguments, or nats-server with a configuration.
 func (c *company) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(c.bin, "ac-hub"), args...)
 	if args[0] == "nats-server" {
@@ -226,7 +226,7 @@ func (c *company) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts a program and waits until it says that it is ready.
+// start starts a program and waits until it reports that it is ready.
 func (c *company) start(args ...string) *process {
 	c.t.Helper()
 	cmd := c.command(args...)
@@ -255,7 +255,7 @@ func (c *company) start(args ...string) *process {
 	return p
 }
 
-// output is what a program has written until now.
+// output is what a program has written so far.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -273,12 +273,12 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// kill kills a program at once.
+// kill kills a program with SIGKILL.
 func (c *company) kill(p *process) {
 	if p == nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGKILL) // gone already
+	_ = p.cmd.Process.Signal(syscall.SIGKILL) // it may have exited already
 	<-p.exited
 }
 
@@ -291,18 +291,18 @@ func (c *company) startHub() {
 	if err := json.Unmarshal([]byte(c.hub.ready), &ready); err != nil || len(ready.Listen) > 1 {
 		c.t.Fatalf("%q: %v", c.hub.ready, err)
 	}
-	for _, address := range ready.Listen { // none where others carry
+	for _, address := range ready.Listen { // none with an external carrier
 		c.relay.leadTo(address)
 	}
 }
 
-// hire invites a worker, has it join, and starts it.
+// hire invites a worker, lets it join, and starts it.
 func (c *company) hire(name string, slots int) {
 	c.t.Helper()
 	c.hireIn(name, slots, c.t.TempDir())
 }
 
-// hireIn hires a worker whose folder is in this one.
+// hireIn hires a worker whose folder is inside home.
 func (c *company) hireIn(name string, slots int, home string) {
 	c.t.Helper()
 	var invited fleet.InviteResult
@@ -323,7 +323,7 @@ func (c *company) startWorker(name string) {
 	c.workers[name] = c.start("worker:start", "--dir", c.folders[name], "--min-free", "1")
 }
 
-// ask asks the hub, again while it is being started.
+// ask sends a request to the hub. It retries while the hub starts.
 func (c *company) ask(verb string, params, result any) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
@@ -333,7 +333,7 @@ func (c *company) ask(verb string, params, result any) {
 	}
 }
 
-// launch has a shell script executed by some worker.
+// launch runs a shell script on some worker.
 func (c *company) launch(script string, env map[string]string) session.Order {
 	c.t.Helper()
 	order := c.order(script, env)
@@ -371,7 +371,7 @@ func (c *company) collect(order session.Order) doc.Session {
 	return record
 }
 
-// last ends the process, and returns what it wrote: behind that, what each goroutine does.
+// last ends the process with SIGQUIT and returns its stderr, which ends with all goroutine stacks.
 func (p *process) last() string {
 	_ = p.cmd.Process.Signal(syscall.SIGQUIT) // it may be gone
 	select {
@@ -391,8 +391,8 @@ func (c *company) until(what string, state func() bool) {
 	}
 }
 
-// log is what a run's log has: the types of its events, and what its provider printed. The
-// chain is verified against the run's record.
+// log returns the event types of a run's log and what its provider printed. It verifies the
+// log's chain against the run's record.
 func (c *company) log(order session.Order) (types []string, printed string) {
 	c.t.Helper()
 	report, err := runs.VerifyLog(c.w, order.ProjectID, order.RunID)

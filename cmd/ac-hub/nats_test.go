@@ -1,6 +1,6 @@
 package main
 
-// A hub that is carried by NATS servers of the user's own, as processes of their own.
+// A hub on the user's own NATS servers, which run as separate processes.
 
 import (
 	"crypto/ecdsa"
@@ -26,12 +26,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// broker are NATS servers of somebody else, one or a cluster.
+// broker is one NATS server or a cluster, operated by somebody else.
 type broker struct {
 	t       *testing.T
 	dir     string
 	ca      string
-	seed    string // of the hub, a file
+	seed    string // file with the hub's seed
 	hubKey  string
 	servers []*natsServer
 }
@@ -41,7 +41,7 @@ type natsServer struct {
 	process              *process
 }
 
-// newBroker configures servers with a certificate that names their address.
+// newBroker prepares servers: their addresses, a certificate for them, and the key of the hub.
 func newBroker(t *testing.T, servers int) *broker {
 	t.Helper()
 	b := &broker{t: t, dir: t.TempDir()}
@@ -68,7 +68,7 @@ func (b *broker) write(name string, text []byte) {
 	}
 }
 
-// freeAddress is an address that nobody listens at.
+// freeAddress returns an address where nobody listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,7 +79,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// certificate is one for this machine that stands for itself.
+// certificate returns a self-signed certificate for this machine.
 func certificate(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -102,7 +102,7 @@ func certificate(t *testing.T) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
-// configure writes the configurations with these users beside the hub.
+// configure writes the configuration of each server, with the hub and these users.
 func (b *broker) configure(users ...json.RawMessage) {
 	b.t.Helper()
 	const rights = `publish: ["ac.>", "$JS.>", "$O.>"], subscribe: ["ac.>", "_INBOX.>"], allow_responses: {max: 1, expires: "1m"}`
@@ -135,7 +135,7 @@ authorization { users = [
 func (b *broker) config(s *natsServer) string { return filepath.Join(b.dir, s.name+".conf") }
 func (b *broker) store(s *natsServer) string  { return filepath.Join(b.dir, "store-"+s.name) }
 
-// newCompanyOn is a company whose hub is carried by servers of somebody else.
+// newCompanyOn returns a company whose hub uses servers of somebody else.
 func newCompanyOn(b *broker) *company {
 	b.t.Helper()
 	b.configure()
@@ -154,7 +154,7 @@ func newCompanyOn(b *broker) *company {
 	return c
 }
 
-// admit has the servers know the users of the company's workers, as their operators do.
+// admit configures the servers with the users of the company's workers, as their operators do.
 func (b *broker) admit(c *company) {
 	b.t.Helper()
 	var users []json.RawMessage
@@ -180,8 +180,8 @@ func (b *broker) admit(c *company) {
 	}
 }
 
-// TestNATSOfOnesOwn: sessions run over servers that somebody else operates, which may die and
-// forget everything.
+// TestNATSOfOnesOwn checks that sessions run over servers that somebody else operates, even if
+// those die and lose all their data.
 func TestNATSOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, 1)
@@ -224,7 +224,7 @@ func TestNATSOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestAClusterOfThree: each of the servers dies while a session runs, and comes back.
+// TestAClusterOfThree checks that a session survives the death and return of each server.
 func TestAClusterOfThree(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, 3)
@@ -247,7 +247,8 @@ func TestAClusterOfThree(t *testing.T) {
 	c.whole(order, starts, 200)
 }
 
-// TestOneHubOnACluster: a hub on a copy of the workspace does not run beside the first one.
+// TestOneHubOnACluster checks that a hub on a copy of the workspace refuses to run beside the
+// original one.
 func TestOneHubOnACluster(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, 1)
@@ -266,7 +267,7 @@ func TestOneHubOnACluster(t *testing.T) {
 	c.startHub()
 }
 
-// TestNATSFlags: what cannot be meant is refused, and what to do is said.
+// TestNATSFlags checks that invalid flags are refused with a message that says what to do.
 func TestNATSFlags(t *testing.T) {
 	t.Parallel()
 	c := makeCompany(t)
@@ -298,7 +299,7 @@ func TestNATSFlags(t *testing.T) {
 	}
 }
 
-// TestAnAddressInUse is refused in a line.
+// TestAnAddressInUse checks that the hub refuses to start, with a one-line error.
 func TestAnAddressInUse(t *testing.T) {
 	t.Parallel()
 	c := makeCompany(t)

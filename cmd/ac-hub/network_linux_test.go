@@ -1,7 +1,7 @@
 package main
 
-// Hosts of their own on one machine: network namespaces, whose packets this program passes on,
-// delays, loses, or keeps from one direction.
+// Separate hosts on one machine: network namespaces, whose packets this program forwards, delays,
+// loses, or drops in one direction.
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hubHost is the place of the hub's machine among the hosts; those of workers follow.
+// hubHost is the index of the hub's host. The workers' hosts follow.
 const hubHost = 0
 
 // way is one direction between two hosts.
@@ -29,15 +29,15 @@ type way struct{ from, to int }
 // weather is what happens to packets.
 type weather struct {
 	loss          float64       // of each packet, 0 to 1
-	delay, jitter time.Duration // each packet is late by delay, and up to jitter more or less
+	delay, jitter time.Duration // each packet is delayed by delay, plus or minus up to jitter
 	cut           []way
 }
 
-// network is hosts that reach each other through this program alone.
+// network is a set of hosts that reach each other only through this program.
 type network struct {
 	t     *testing.T
 	names []string   // of the namespaces
-	tuns  []*os.File // their ends of the network
+	tuns  []*os.File // their network devices
 	wg    sync.WaitGroup
 
 	mu            sync.Mutex
@@ -46,7 +46,7 @@ type network struct {
 	passed, fated int
 }
 
-// newNetwork makes hosts, where this system lets the tests.
+// newNetwork creates hosts. It skips the test where the system does not allow that.
 func newNetwork(t *testing.T, hosts int) *network {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -88,10 +88,10 @@ func (n *network) ip(name string, args ...string) {
 	}
 }
 
-// address is that of a host. The network is theirs alone, so every network has the same.
+// address returns the address of a host. Networks are isolated, so all use the same addresses.
 func (*network) address(host int) string { return fmt.Sprintf("10.26.0.%d", host+1) }
 
-// on has a program run on a host.
+// on makes a program run on a host.
 func (n *network) on(host int, cmd *exec.Cmd) {
 	n.t.Helper()
 	ip, err := exec.LookPath("ip")
@@ -111,7 +111,7 @@ func (n *network) set(now weather) {
 
 func (n *network) close() {
 	for _, tun := range n.tuns {
-		_ = tun.Close() // its reader ends
+		_ = tun.Close() // this ends its reader
 	}
 	n.wg.Wait()
 	for _, name := range n.names {
@@ -122,7 +122,7 @@ func (n *network) close() {
 	n.t.Logf("%d packets passed, %d lost or cut", n.passed, n.fated)
 }
 
-// serve passes the packets of one host on.
+// serve forwards the packets of one host.
 func (n *network) serve(from int) {
 	packet := make([]byte, 65536)
 	for {
@@ -132,7 +132,7 @@ func (n *network) serve(from int) {
 		}
 		const destination = 16 // of an IPv4 header
 		if size < 20 || packet[0]>>4 != 4 {
-			continue // IPv6 looks for its neighbours
+			continue // IPv6 neighbor discovery
 		}
 		to := int(packet[destination+3]) - 1
 		if packet[destination] != 10 || to < 0 || to >= len(n.tuns) {
@@ -144,7 +144,7 @@ func (n *network) serve(from int) {
 	}
 }
 
-// fate draws what happens to a packet.
+// fate decides at random whether a packet is lost, and how late it is otherwise.
 func (n *network) fate(w way) (late time.Duration, lost bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -165,21 +165,21 @@ func (n *network) fate(w way) (late time.Duration, lost bool) {
 
 func (n *network) deliver(to int, packet []byte, late time.Duration) {
 	if late <= 0 {
-		_, _ = n.tuns[to].Write(packet) // the network is being closed
+		_, _ = n.tuns[to].Write(packet) // fails only while the network is being closed
 		return
 	}
 	n.wg.Add(1)
 	time.AfterFunc(late, func() {
 		defer n.wg.Done()
-		_, _ = n.tuns[to].Write(packet) // the network is being closed
+		_, _ = n.tuns[to].Write(packet) // fails only while the network is being closed
 	})
 }
 
-// tunName is the name of a host's end of the network.
+// tunName is the name of each host's network device.
 const tunName = "ac0"
 
-// openTun makes the network device of a namespace, on a thread that ends with it: the
-// namespace of a device is that of the thread that opened it.
+// openTun creates the network device of a namespace on a locked thread, which ends with its
+// goroutine. A device belongs to the namespace of the thread that opened it.
 func openTun(namespace string) (*os.File, error) {
 	type result struct {
 		tun *os.File
@@ -187,7 +187,7 @@ func openTun(namespace string) (*os.File, error) {
 	}
 	made := make(chan result)
 	go func() {
-		runtime.LockOSThread() // and never unlocked
+		runtime.LockOSThread() // never unlocked, so that the thread ends
 		tun, err := enterAndOpen(filepath.Join("/run/netns", namespace))
 		made <- result{tun, err}
 	}()
@@ -220,8 +220,8 @@ func enterAndOpen(namespace string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), device), nil
 }
 
-// newCompanyOfHosts is a company whose hub and workers have hosts of their own: that of a worker is
-// the last digit of its name.
+// newCompanyOfHosts returns a company whose hub and workers have separate hosts. The last digit of
+// a worker's name is its host.
 func newCompanyOfHosts(t *testing.T, n *network, hubArgs ...string) *company {
 	t.Helper()
 	c := makeCompany(t)

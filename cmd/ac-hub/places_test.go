@@ -1,6 +1,6 @@
 package main
 
-// What a session on another machine is told about its folders.
+// The folders that a session on another machine sees.
 
 import (
 	"os"
@@ -17,8 +17,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestPlacesAreThoseOverThere: the folders in a command line that ac makes are the worker's,
-// what is written there comes back, and a caller's own words are not changed.
+// TestPlacesAreThoseOverThere checks that a command line made by ac names the worker's folders and
+// that files written there come back. A caller's own words stay unchanged.
 func TestPlacesAreThoseOverThere(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

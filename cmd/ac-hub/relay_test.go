@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// relay passes connections on to the hub, unless it is cut.
+// relay forwards connections to the hub, unless it is cut.
 type relay struct {
 	listener net.Listener
 	wg       sync.WaitGroup
@@ -36,14 +36,14 @@ func newRelay(t *testing.T) *relay {
 	return r
 }
 
-// leadTo says where the hub listens.
+// leadTo sets the hub's address.
 func (r *relay) leadTo(address string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.to = address
 }
 
-// set cuts the network, or mends it.
+// set cuts the network, or restores it.
 func (r *relay) set(cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

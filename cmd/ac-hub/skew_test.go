@@ -1,6 +1,6 @@
 package main
 
-// Clocks that are wrong: of workers, of the hub, and set while sessions run.
+// Wrong clocks: of workers, of the hub, and clocks that are set while sessions run.
 
 import (
 	"encoding/json"
@@ -20,11 +20,11 @@ import (
 
 const day = 24 * time.Hour
 
-// slack is how far a measured clock may be off on a busy machine.
+// slack is the tolerance of a measured time on a busy machine.
 const slack = 15 * time.Second
 
-// timesFrom holds that every time that is told of a session lies between the begin and now, by
-// the clock of the hub, and that what its worker said stands in the order of its times.
+// timesFrom checks that every recorded time of a session lies between began and now, by a hub's
+// clock that is ahead by the given time. Events from its worker must be in the order of their times.
 func (c *company) timesFrom(began time.Time, order session.Order, ahead time.Duration) {
 	c.t.Helper()
 	now := time.Now()
@@ -58,7 +58,7 @@ func (c *company) timesFrom(began time.Time, order session.Order, ahead time.Dur
 	within("the end of the run", run.EndedAt)
 }
 
-// claimedOffset is the clock offset that the hub measured before it granted the claim.
+// claimedOffset returns the clock offset that the hub measured before it granted the claim.
 func (c *company) claimedOffset(order session.Order) time.Duration {
 	c.t.Helper()
 	for _, e := range c.events(order) {
@@ -76,11 +76,12 @@ func (c *company) claimedOffset(order session.Order) time.Duration {
 	return 0
 }
 
-// near reports whether a measured offset is that of a clock which is so far ahead.
+// near reports whether a measured offset matches a clock that is ahead: it is the negative, within
+// slack.
 func near(offset, ahead time.Duration) bool { return (offset + ahead).Abs() < slack }
 
-// TestClocksThatAreWrong: a session on a machine whose clock is wrong by any amount is as any
-// other, from its first moment: the hub knows the offset before it was told by a beat.
+// TestClocksThatAreWrong checks that a session behaves as usual, however wrong a clock is. The hub
+// knows the worker's offset from the first event on, before any beat reported it.
 func TestClocksThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for _, clocks := range []struct{ hub, worker time.Duration }{
@@ -101,8 +102,8 @@ func TestClocksThatAreWrong(t *testing.T) {
 	}
 }
 
-// timesFromHub is timesFrom by a hub's clock that is ahead; the run was made by the test, whose
-// clock is right.
+// timesFromHub is timesFrom for a hub whose clock is ahead. It leaves out the events that the test
+// itself recorded by its correct clock.
 func (c *company) timesFromHub(began time.Time, order session.Order, ahead time.Duration) {
 	c.t.Helper()
 	if ahead == 0 {
@@ -118,8 +119,8 @@ func (c *company) timesFromHub(began time.Time, order session.Order, ahead time.
 	}
 }
 
-// TestTheOffsetIsListed: lists have the offset of each worker's clock, and the next hub knows it
-// before the worker is back.
+// TestTheOffsetIsListed checks that lists include the clock offset of each worker. It is on disk
+// too, so that the next hub knows it before the worker is back.
 func TestTheOffsetIsListed(t *testing.T) {
 	t.Parallel()
 	c := newCompanyOfMachines(t, map[string]machine{"ahead": {Ahead: 3 * time.Hour}, "right": {}})
@@ -137,9 +138,9 @@ func TestTheOffsetIsListed(t *testing.T) {
 	}
 }
 
-// TestLeasesOfWrongClocks: wherever the clock of a worker stands, a session that is cut off
-// for less than its lease goes on, and one that is cut off for longer is stopped over there
-// before it is given up here.
+// TestLeasesOfWrongClocks checks leases of workers with wrong clocks. A session that is cut off
+// for less than its lease continues. One that is cut off for longer is stopped on the worker
+// before the hub gives it up.
 func TestLeasesOfWrongClocks(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{2 * day, -2 * day} {
@@ -183,8 +184,8 @@ func TestLeasesOfWrongClocks(t *testing.T) {
 	}
 }
 
-// TestAClockIsSet while a session runs, and its worker and its hub are started again: what it
-// said is there in the order of its times, none of them in the future.
+// TestAClockIsSet sets a worker's clock while a session runs and restarts worker and hub. The
+// session's events are in the order of their times, and none lies in the future.
 func TestAClockIsSet(t *testing.T) {
 	t.Parallel()
 	for _, clocks := range [][2]time.Duration{{-3 * time.Hour, 0}, {3 * time.Hour, 0}, {0, -2 * day}, {0, 2 * day}} {
@@ -204,7 +205,7 @@ func TestAClockIsSet(t *testing.T) {
 			c.kill(c.hub)
 			c.startHub()
 			c.whole(order, starts, lines)
-			// Its supervisor still has the clock from before: its times are moved by the difference.
+			// The supervisor still uses the old clock, which shifts its times by the difference.
 			if clocks[0] >= clocks[1] {
 				c.timesFrom(began, order, 0)
 			}
@@ -218,8 +219,8 @@ func TestAClockIsSet(t *testing.T) {
 	}
 }
 
-// TestQuestionsFromWrongClocks: when a question was asked, and how long it waits for an answer,
-// is told by the clock of the hub.
+// TestQuestionsFromWrongClocks checks that the times of a question, when it was asked and when it
+// expires, are by the hub's clock.
 func TestQuestionsFromWrongClocks(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{3 * time.Hour, -3 * time.Hour} {

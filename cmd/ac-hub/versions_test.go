@@ -1,6 +1,6 @@
 package main
 
-// Programs of different releases on the machines of a hub and of its workers.
+// Different releases on the machines of a hub and its workers.
 
 import (
 	"encoding/json"
@@ -15,12 +15,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// release is a machine whose ac-hub speaks other versions.
+// release returns a machine whose ac-hub speaks these versions.
 func release(version string, protocol, orders [2]int) machine {
 	return machine{Version: version, Speaks: fleet.Versions{Protocol: protocol, Orders: orders}}
 }
 
-// claimed is what the hub knew of the worker that it granted a session to last.
+// claimed returns the release and order version of the worker that last claimed a session.
 func (c *company) claimed(order session.Order) (version string, orders int) {
 	c.t.Helper()
 	for _, e := range c.events(order) {
@@ -39,8 +39,8 @@ func (c *company) claimed(order session.Order) (version string, orders int) {
 	return version, orders
 }
 
-// TestReleasesThatShareAVersion: an older worker is sent what it knows, a newer one what the hub
-// can write.
+// TestReleasesThatShareAVersion checks that hub and worker use the newest order version that both
+// know.
 func TestReleasesThatShareAVersion(t *testing.T) {
 	t.Parallel()
 	for _, of := range []struct {
@@ -70,8 +70,9 @@ func TestReleasesThatShareAVersion(t *testing.T) {
 	}
 }
 
-// TestReleasesThatShareNone: the worker is listed as incompatible and gets nothing, and says
-// why where it runs; once it was upgraded it is served, with no word to its hub.
+// TestReleasesThatShareNone checks that the worker is listed as incompatible and gets no sessions.
+// If the protocols differ, it also reports the reason on its own machine. Once it is upgraded it
+// gets sessions, without any action on the hub.
 func TestReleasesThatShareNone(t *testing.T) {
 	t.Parallel()
 	hub := release("3", [2]int{2, 3}, [2]int{2, 3})
@@ -114,7 +115,7 @@ func TestReleasesThatShareNone(t *testing.T) {
 	}
 }
 
-// dataOf is the data of a refusal.
+// dataOf returns the data of a refusal.
 func dataOf(t *testing.T, err error) map[string]any {
 	t.Helper()
 	data := map[string]any{}
@@ -132,8 +133,8 @@ func dataOf(t *testing.T, err error) map[string]any {
 	return data
 }
 
-// TestAnUpgradeWhileSessionsRun, first of the hub, then of the worker, and back again: what
-// runs goes on, whole; what is started next has what both know.
+// TestAnUpgradeWhileSessionsRun upgrades or downgrades the hub first and then the worker. Running
+// sessions continue without loss. Later ones use the newest order version that both know.
 func TestAnUpgradeWhileSessionsRun(t *testing.T) {
 	t.Parallel()
 	older, newer := release("1", [2]int{1, 1}, [2]int{1, 1}), release("2", [2]int{1, 2}, [2]int{1, 2})
@@ -174,9 +175,9 @@ func TestAnUpgradeWhileSessionsRun(t *testing.T) {
 	}
 }
 
-// TestAnUpgradeTooFar: a worker that is replaced by one which its hub does not understand keeps
-// its session, and stops it at the end of its lease, before the hub gives it up. Replaced in
-// time by one that it understands, nothing was lost.
+// TestAnUpgradeTooFar replaces a worker by a release that its hub does not understand. The worker
+// keeps its session until the lease ends, and stops it before the hub gives it up. If a release
+// that the hub understands replaces it in time, nothing is lost.
 func TestAnUpgradeTooFar(t *testing.T) {
 	t.Parallel()
 	far := release("9", [2]int{9, 9}, [2]int{9, 9})
@@ -218,8 +219,8 @@ func TestAnUpgradeTooFar(t *testing.T) {
 	})
 }
 
-// TestHalfAnUpgrade: on a machine whose ac is of another release than its ac-hub nothing is
-// started; the session goes to another machine, or fails with the reason.
+// TestHalfAnUpgrade checks that nothing starts on a machine whose ac and ac-hub are of different
+// releases. The session goes to another machine, or fails with the reason.
 func TestHalfAnUpgrade(t *testing.T) {
 	t.Parallel()
 	c := newCompanyOfMachines(t, map[string]machine{"half": {OtherOrders: true}})

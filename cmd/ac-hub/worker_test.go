@@ -13,7 +13,7 @@ import (
 	"ac/workspace"
 )
 
-// called runs one command line with an input.
+// called runs one command line with the given stdin.
 func called(t *testing.T, input string, args ...string) (code int, out, said string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

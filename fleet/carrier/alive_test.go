@@ -8,8 +8,8 @@ import (
 	"ac/fleet/carrier"
 )
 
-// TestASilentConnectionIsMadeAnew: nothing comes over a connection that nobody closed, as when
-// the network is cut. The worker finds that out by itself and connects again.
+// TestASilentConnectionIsMadeAnew checks that a worker detects a dead connection that nobody
+// closed, as after a network cut, and reconnects.
 func TestASilentConnectionIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -17,7 +17,7 @@ func TestASilentConnectionIsMadeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var silence sync.Mutex // held while no answer passes
+	var silence sync.Mutex // held while no answer is forwarded
 	again := sync.OnceFunc(silence.Unlock)
 	var passing sync.WaitGroup
 	passing.Go(func() {
@@ -42,6 +42,6 @@ func TestASilentConnectionIsMadeAnew(t *testing.T) {
 	silence.Lock()
 	<-c.Connections()
 	c.Close()
-	_ = relay.Close() // no other connection comes
+	_ = relay.Close() // accept no more connections
 	passing.Wait()
 }

@@ -1,6 +1,6 @@
 package carrier_test
 
-// Words and orders between a hub and two workers, over a real server.
+// Messages and orders between a hub and two workers, over a real server.
 
 import (
 	"bytes"
@@ -217,7 +217,7 @@ func TestWordsReachTheOtherSide(t *testing.T) {
 	}
 }
 
-// TestAnOrderThatIsTakenBackDoesNotCome: nor does one come twice that was acknowledged.
+// TestAnOrderThatIsTakenBackDoesNotCome checks that a deleted order is not delivered.
 func TestAnOrderThatIsTakenBackDoesNotCome(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -236,7 +236,8 @@ func TestAnOrderThatIsTakenBackDoesNotCome(t *testing.T) {
 	}
 }
 
-// TestTheCarrierMayForgetEverything: the streams are made anew, and workers connect again.
+// TestTheCarrierMayForgetEverything checks that the hub recreates the streams after the carrier
+// lost its store. Workers reconnect.
 func TestTheCarrierMayForgetEverything(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

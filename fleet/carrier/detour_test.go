@@ -1,7 +1,7 @@
 package carrier_test
 
-// What the server itself sends on a worker's behalf: answers to the reply subject of a
-// request, and messages of its own store to the delivery subject of a consumer.
+// Confused-deputy attacks. The server itself sends messages on a worker's behalf: replies to the
+// reply subject of a request, and stored messages to the delivery subject of a consumer.
 
 import (
 	"bytes"
@@ -15,14 +15,14 @@ import (
 	"ac/internal/fault"
 )
 
-// thief has the key of a worker, and asks the server for what is another's.
+// thief has the key of one worker and asks the server for another worker's data.
 type thief struct {
 	*world
 	conn *nats.Conn
-	mine string // its store
+	mine string // the stream of its own object store
 }
 
-// consumer is a request to the server's API for a consumer.
+// consumer returns a request to the server's API that creates a consumer.
 func (f thief) consumer(stream, name, deliver, filter string) []byte {
 	f.t.Helper()
 	config := map[string]any{
@@ -38,8 +38,8 @@ func (f thief) consumer(stream, name, deliver, filter string) []byte {
 	return text
 }
 
-// TestNothingIsReadByDetours: a worker stores a request to the server's API for what is
-// another's in its own store, and has the server send it there.
+// TestNothingIsReadByDetours puts an API request for another's stream into a worker's own object
+// store, and has the server send it from there to the API. Nothing may be read that way.
 func TestNothingIsReadByDetours(t *testing.T) {
 	t.Parallel()
 	s := fleet.Subjects{Hub: hubID}
@@ -87,7 +87,7 @@ func steal(t *testing.T, stream, stored string, way func(f thief, target string)
 		t.Fatal(err)
 	}
 	request := f.consumer(stream, "loot", fleet.Inbox(alice)+".loot", "")
-	if _, err := f.conn.Request(stored, request, 5*time.Second); err != nil { // it is stored
+	if _, err := f.conn.Request(stored, request, 5*time.Second); err != nil { // this stores the request
 		t.Fatal(err)
 	}
 	way(f, "$JS.API.CONSUMER.CREATE."+stream+".loot")
@@ -106,7 +106,8 @@ func steal(t *testing.T, stream, stored string, way func(f thief, target string)
 	}
 }
 
-// TestALinkIsNoObject: the hub may read every store, and follows no link from one to another.
+// TestALinkIsNoObject checks that neither hub nor worker follows a link from one worker's store to
+// another's. The hub's rights would allow it.
 func TestALinkIsNoObject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,8 +13,8 @@ import (
 	"ac/fleet"
 )
 
-// TestClientsCauseNoProbes: whoever does something wrong at the port makes the hub write to
-// no stream.
+// TestClientsCauseNoProbes checks that misbehaving clients at the port never make the hub write to
+// a stream.
 func TestClientsCauseNoProbes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -36,8 +36,8 @@ func TestClientsCauseNoProbes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = conn.Write([]byte("no TLS at all\r\n\r\n")) // what is read of it is refused
-	_ = conn.Close()                                   // it was refused
+	_, _ = conn.Write([]byte("no TLS at all\r\n\r\n")) // the server refuses it
+	_ = conn.Close()                                   // the server refused it
 	stranger := newKey(t)
 	if c, err := nats.Connect("tls://"+w.listen, nats.Secure(&tls.Config{InsecureSkipVerify: true}), nats.MaxReconnects(0),
 		nats.Nkey(stranger.Public(), func(nonce []byte) ([]byte, error) { return stranger.Raw(nonce), nil })); err == nil {
@@ -48,13 +48,13 @@ func TestClientsCauseNoProbes(t *testing.T) {
 	if !refused(t, worker, func() error { return worker.Publish(s.Draft(bob, attempt(1)), nil) }) {
 		t.Error("a worker wrote for another")
 	}
-	time.Sleep(2500 * time.Millisecond) // more than the hub waits before it looks
+	time.Sleep(2500 * time.Millisecond) // longer than the hub waits before it probes
 	if n := writes.Load(); n != 0 {
 		t.Errorf("the hub wrote %d times", n)
 	}
 }
 
-// TestAMissingStreamIsMadeAgain.
+// TestAMissingStreamIsMadeAgain checks that a suspected stream that is missing is created again.
 func TestAMissingStreamIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

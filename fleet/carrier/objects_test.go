@@ -1,6 +1,6 @@
 package carrier_test
 
-// Objects: put once and read whole, however slow the line and whatever cuts it.
+// Objects are put once and read whole, even over slow or interrupted connections.
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"ac/internal/fault"
 )
 
-// TestAnObjectIsPutOnce: a reader gets the whole object while others put it again,
-// as two sessions from one commit do.
+// TestAnObjectIsPutOnce checks that a reader gets the whole object while others put it again, as
+// two sessions from one commit do.
 func TestAnObjectIsPutOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +43,7 @@ func TestAnObjectIsPutOnce(t *testing.T) {
 	}
 }
 
-// late is a writer that takes its time for the first piece.
+// late is a writer that pauses before its first write.
 type late struct {
 	bytes.Buffer
 	pause time.Duration
@@ -55,7 +55,8 @@ func (l *late) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// TestAnObjectMayTakeLong: longer than a request may, as over a slow line.
+// TestAnObjectMayTakeLong checks that a read may take longer than a request, as over a slow
+// connection.
 func TestAnObjectMayTakeLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -70,7 +71,7 @@ func TestAnObjectMayTakeLong(t *testing.T) {
 	}
 }
 
-// cut ends the server, starts it again, and waits until the worker is back.
+// cut stops the server, starts it again, and waits until the worker has reconnected.
 func (w *world) cut(c fleet.WorkerCarrier) {
 	select {
 	case <-c.Connections(): // the first one
@@ -81,7 +82,7 @@ func (w *world) cut(c fleet.WorkerCarrier) {
 	<-c.Connections()
 }
 
-// ahead does something before anything is written.
+// ahead calls do before its first write.
 type ahead struct {
 	bytes.Buffer
 	once sync.Once
@@ -93,7 +94,8 @@ func (a *ahead) Write(p []byte) (int, error) {
 	return a.Buffer.Write(p)
 }
 
-// TestAnObjectIsReadAgainAfterACut: pieces are not waited for that nobody sends any more.
+// TestAnObjectIsReadAgainAfterACut checks that a read fails after a cut and does not wait for lost
+// chunks. The next read succeeds.
 func TestAnObjectIsReadAgainAfterACut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -113,7 +115,7 @@ func TestAnObjectIsReadAgainAfterACut(t *testing.T) {
 	}
 }
 
-// behind does something once all was read.
+// behind calls do once everything was read.
 type behind struct {
 	from *bytes.Reader
 	once sync.Once
@@ -127,7 +129,8 @@ func (b *behind) Read(p []byte) (int, error) {
 	return b.from.Read(p)
 }
 
-// TestAnObjectIsPutAgainAfterACut: what was lost with a connection is not waited for.
+// TestAnObjectIsPutAgainAfterACut checks that a put does not wait for messages that were lost with
+// the connection. A retry succeeds.
 func TestAnObjectIsPutAgainAfterACut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// TestOnlyStoresAreSuspected: in the words of the pinned server.
+// TestOnlyStoresAreSuspected checks which messages of the pinned server report a broken store.
 func TestOnlyStoresAreSuspected(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -32,9 +32,9 @@ func TestOnlyStoresAreSuspected(t *testing.T) {
 	}
 }
 
-// fakeStream is what a mender sees of a stream.
+// fakeStream simulates one stream for a mender.
 type fakeStream struct {
-	answers                  []error // of probes; nil once there are no more
+	answers                  []error // results of the next probes; nil after the last
 	full                     bool
 	ensureErr                error
 	probed, renewed, ensured int
@@ -86,7 +86,7 @@ func TestAStreamIsMadeAnewOnlyIfItStaysSilent(t *testing.T) {
 	}
 }
 
-// TestAStreamThatCannotBeMadeIsTriedAgain, ever more seldom.
+// TestAStreamThatCannotBeMadeIsTriedAgain checks that creation is retried with increasing backoff.
 func TestAStreamThatCannotBeMadeIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	f := &fakeStream{ensureErr: errors.New("no")}

@@ -13,7 +13,7 @@ import (
 	"ac/fleet/carrier"
 )
 
-// raw connects as a worker without this package's manners.
+// raw connects with a plain NATS client and the given key, without this package's conventions.
 func (w *world) raw(key fleet.Key, inbox string) *nats.Conn {
 	w.t.Helper()
 	conn, err := nats.Connect("tls://"+w.listen, nats.Secure(&tls.Config{InsecureSkipVerify: true}),
@@ -26,7 +26,7 @@ func (w *world) raw(key fleet.Key, inbox string) *nats.Conn {
 	return conn
 }
 
-// refused reports whether the server refuses what is done.
+// refused reports whether the server refuses the operation do.
 func refused(t *testing.T, conn *nats.Conn, do func() error) bool {
 	t.Helper()
 	if err := do(); err != nil {
@@ -100,8 +100,8 @@ func TestAnInvitedWorkerMayOnlyJoin(t *testing.T) {
 	}
 }
 
-// TestAReplySubjectIsNoSignature: the server does not check on whose behalf an answer is
-// asked for, so what it stores that way as another's has no signature of that one.
+// TestAReplySubjectIsNoSignature checks that forged drafts are not signed. The server does not
+// check reply subjects, so a worker can make it store a reply as another worker's draft.
 func TestAReplySubjectIsNoSignature(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -119,7 +119,7 @@ func TestAReplySubjectIsNoSignature(t *testing.T) {
 		t.Error("it passes for the other's")
 	}
 	d.Ack()
-	// An answer goes to the inbox of who asked, and nowhere else.
+	// A request's answer goes only to the inbox of its sender.
 	if err := conn.PublishRequest(s.Ask(alice, fleet.AskBeat), forged, []byte("words of its choice")); err != nil {
 		t.Fatal(err)
 	}

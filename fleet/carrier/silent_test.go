@@ -11,8 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// silentStore is a store that has an object and answers for it, of which the first tries read
-// nothing.
+// silentStore is a store that has an object, but the first tries to read it yield nothing.
 type silentStore struct {
 	jetstream.ObjectStore
 	tries int
@@ -27,7 +26,7 @@ func (s *silentStore) GetInfo(context.Context, string, ...jetstream.GetObjectInf
 	return &jetstream.ObjectInfo{NUID: "n"}, nil
 }
 
-// silentObject is an object whose reads time out, or that has one chunk.
+// silentObject is an object whose reads time out, unless done is set: then it has one chunk.
 type silentObject struct {
 	jetstream.ObjectResult
 	done bool
@@ -37,7 +36,7 @@ type silentObject struct {
 func (o *silentObject) Read(p []byte) (int, error) {
 	switch {
 	case !o.done:
-		return 0, nil // as the library does when the deadline of a read passes
+		return 0, nil // as the library does when a read's deadline passes
 	case o.sent:
 		return 0, io.EOF
 	}
@@ -47,8 +46,8 @@ func (o *silentObject) Read(p []byte) (int, error) {
 
 func (o *silentObject) Close() error { return nil }
 
-// TestSilentServer: a server that answers and sends nothing ends a try long before pieceWithin, so
-// that another one can read the object.
+// TestSilentServer checks that a try fails long before pieceWithin if the server answers but sends
+// no chunks. Another try can then read the object.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	store := &silentStore{tries: 1}

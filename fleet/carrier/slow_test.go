@@ -10,8 +10,8 @@ import (
 	"ac/fleet/carrier"
 )
 
-// TestSlowConnections: a worker waits for a hub that takes more than two seconds to answer, as
-// one does on a busy machine or behind a bad network.
+// TestSlowConnections checks that a worker waits for a hub that takes more than two seconds to
+// answer, as on a busy machine or over a bad network.
 func TestSlowConnections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -30,7 +30,7 @@ func TestSlowConnections(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() {
-		_ = relay.Close() // no other connection comes
+		_ = relay.Close() // accept no more connections
 		passing.Wait()
 	})
 	link := w.link(alice)
@@ -43,8 +43,8 @@ func TestSlowConnections(t *testing.T) {
 	c.Close()
 }
 
-// TestAnObjectIsSentAsItIsStored: a server that stores more slowly than it is sent to is not sent
-// more than a few pieces ahead. It would drop what it does not keep in memory.
+// TestAnObjectIsSentAsItIsStored checks backpressure: a put stays only a few chunks ahead of a
+// server that stores slowly. The server would drop what it cannot keep in memory.
 func TestAnObjectIsSentAsItIsStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -52,7 +52,7 @@ func TestAnObjectIsSentAsItIsStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var answers sync.Mutex // held while none passes
+	var answers sync.Mutex // held while no answer is forwarded
 	var passing sync.WaitGroup
 	passing.Go(func() {
 		for {
@@ -71,7 +71,7 @@ func TestAnObjectIsSentAsItIsStored(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		c.Close()
-		_ = relay.Close() // no other connection comes
+		_ = relay.Close() // accept no more connections
 		passing.Wait()
 	})
 	const size, few = 32 << 20, 8 << 20
@@ -88,8 +88,8 @@ func TestAnObjectIsSentAsItIsStored(t *testing.T) {
 	}
 }
 
-// held is a file at whose second piece answers of the server are held for a while, and that
-// counts what is read of it meanwhile.
+// held is a file whose first read holds back the server's answers for two seconds. It counts the
+// bytes that are read in that time.
 type held struct {
 	left, ahead, few int
 	began            bool
@@ -106,7 +106,7 @@ func (h *held) Read(p []byte) (int, error) {
 	case !h.began:
 		h.began, h.over = true, make(chan struct{})
 		h.answers.Lock()
-		time.AfterFunc(2*time.Second, func() { // what is shown is a delay
+		time.AfterFunc(2*time.Second, func() { // the test simulates a delay
 			h.answers.Unlock()
 			close(h.over)
 		})
@@ -129,7 +129,8 @@ func (c *counting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// passHeld passes on what both sides say; what the server says only while nobody holds it.
+// passHeld forwards both directions. It forwards the server's answers only while nobody holds
+// answers.
 func passHeld(near net.Conn, to string, answers *sync.Mutex) {
 	defer func() { _ = near.Close() }()
 	far, err := net.Dial("tcp", to)
@@ -138,7 +139,7 @@ func passHeld(near net.Conn, to string, answers *sync.Mutex) {
 	}
 	var both sync.WaitGroup
 	both.Go(func() {
-		_, _ = io.Copy(far, near) // until one side is gone
+		_, _ = io.Copy(far, near) // until one side closes
 		_, _ = far.Close(), near.Close()
 	})
 	both.Go(func() {
@@ -160,10 +161,10 @@ func passHeld(near net.Conn, to string, answers *sync.Mutex) {
 	both.Wait()
 }
 
-// passLate passes on what both sides say, the first of it late, until one of them is gone.
+// passLate connects both sides after a delay and forwards both directions until one side closes.
 func passLate(near net.Conn, to string, late time.Duration) {
 	defer func() { _ = near.Close() }()
-	time.Sleep(late) // what is shown is a delay
+	time.Sleep(late) // the test simulates a delay
 	far, err := net.Dial("tcp", to)
 	if err != nil {
 		return
@@ -171,7 +172,7 @@ func passLate(near net.Conn, to string, late time.Duration) {
 	var both sync.WaitGroup
 	for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
 		both.Go(func() {
-			_, _ = io.Copy(pair[0], pair[1]) // until one side is gone
+			_, _ = io.Copy(pair[0], pair[1]) // until one side closes
 			_, _ = pair[0].Close(), pair[1].Close()
 		})
 	}

@@ -1,6 +1,6 @@
 package carrier_test
 
-// Whom the server lets in, and whom a worker believes.
+// Authentication: whom the server admits, and which hub a worker trusts.
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"ac/internal/fault"
 )
 
-// TestARevokedWorkerIsOut: its connection ends, and it does not come back.
+// TestARevokedWorkerIsOut checks that a revoked worker's connection ends and it cannot reconnect.
 func TestARevokedWorkerIsOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,7 +64,7 @@ func TestOnlyTheHubOfTheInvitationIsBelieved(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a buffer for several goroutines.
+// lockedBuffer is a buffer that is safe for concurrent use.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -82,7 +82,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// TestARevokedWorkerSaysSoOnce: however often it tries, and again once it was let in between.
+// TestARevokedWorkerSaysSoOnce checks that a worker logs a refusal once, however often it retries,
+// and once more if it was admitted in between.
 func TestARevokedWorkerSaysSoOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +106,7 @@ func TestARevokedWorkerSaysSoOnce(t *testing.T) {
 				t.Fatal(said.String())
 			}
 		}
-		time.Sleep(2 * time.Second) // of attempts
+		time.Sleep(2 * time.Second) // of retries
 		if n := strings.Count(said.String(), "refuses this worker's key"); n != times {
 			t.Errorf("said %d times, not %d:\n%s", n, times, said.String())
 		}
@@ -116,8 +117,8 @@ func TestARevokedWorkerSaysSoOnce(t *testing.T) {
 	}
 }
 
-// TestAWorkerIsLetInAgain: one that the server turned away again and again comes back by
-// itself once it is known.
+// TestAWorkerIsLetInAgain checks that a worker that was refused repeatedly reconnects by itself
+// once the server knows it.
 func TestAWorkerIsLetInAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -126,7 +127,7 @@ func TestAWorkerIsLetInAgain(t *testing.T) {
 	if err := w.server.SetUsers(slices.DeleteFunc(w.users(), func(u carrier.User) bool { return u.Worker == alice })); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second) // of attempts
+	time.Sleep(2 * time.Second) // of retries
 	if err := w.server.SetUsers(known); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package hub
 
-// Withdrawals beside other requests about the same attempt, over a carrier that the test holds up.
+// Withdrawals that race with other requests about the same attempt, over a carrier that the test
+// blocks.
 
 import (
 	"context"
@@ -19,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// standInRoad is a carrier that takes every order.
+// standInRoad is a fake carrier that accepts every order.
 type standInRoad struct {
 	carrierClient
 	delete    func(attempt string) // called by DeleteOrder
@@ -43,14 +44,14 @@ func (r *standInRoad) PublishOrder(_ context.Context, _, attempt string, _ []byt
 
 func (r *standInRoad) Notify(string, string, []byte) {}
 
-// withdrawal is a hub without goroutines of its own, that has placed a session on one of three
+// withdrawal is a hub without background goroutines that has placed a session on one of three
 // workers.
 type withdrawal struct {
 	t       *testing.T
 	h       *Hub
 	l       *launch
 	road    *standInRoad
-	first   string // its worker
+	first   string // the worker of the first attempt
 	attempt string
 }
 
@@ -95,7 +96,7 @@ func newWithdrawal(t *testing.T) *withdrawal {
 	return &withdrawal{t, h, l, r, "wkr_a", l.id()}
 }
 
-// slots returns the workers that have a slot in use.
+// slots returns a worker's ID for each slot that is in use.
 func (s *withdrawal) slots() (used []string) {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
@@ -116,7 +117,7 @@ func (s *withdrawal) claim() fleet.ClaimReply {
 	return reply
 }
 
-// placedOnce checks that the session has its second attempt, which alone occupies a slot.
+// placedOnce checks that the session has its second attempt and that only this one occupies a slot.
 func (s *withdrawal) placedOnce() {
 	s.t.Helper()
 	s.h.wg.Wait()
@@ -131,15 +132,15 @@ func (s *withdrawal) placedOnce() {
 	}
 }
 
-// TestWithdrawnTwiceAtOnce: a worker gives an attempt up twice while the hub's timeouts withdraw it,
-// and claims it. The session is placed once more, and the claim is refused.
+// TestWithdrawnTwiceAtOnce checks a race: a worker claims an attempt and gives it up twice while
+// the hub's timeouts withdraw it. The session is placed once more, and the claim is refused.
 func TestWithdrawnTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newWithdrawal(t)
 	begun, released := make(chan struct{}), make(chan struct{})
 	first := true
 	s.road.delete = func(string) {
-		if first { // the others would come after begun
+		if first { // later calls must not block
 			first = false
 			close(begun)
 			<-released
@@ -165,7 +166,8 @@ func TestWithdrawnTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// TestClaimedBeforeItIsWithdrawn: the clocks found it unclaimed, and then its worker claimed it.
+// TestClaimedBeforeItIsWithdrawn checks that a claim wins if it arrives after the timeouts found
+// the attempt unclaimed, but before the withdrawal.
 func TestClaimedBeforeItIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	s := newWithdrawal(t)
@@ -179,7 +181,8 @@ func TestClaimedBeforeItIsWithdrawn(t *testing.T) {
 	}
 }
 
-// TestStoppedWhileItIsWithdrawn: the session is not placed again.
+// TestStoppedWhileItIsWithdrawn checks that a session is not placed again if it is stopped
+// meanwhile.
 func TestStoppedWhileItIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	s := newWithdrawal(t)
@@ -202,8 +205,8 @@ func TestStoppedWhileItIsWithdrawn(t *testing.T) {
 	}
 }
 
-// TestAPlacementThatCannotBeRecorded is tried again, on any reason for the withdrawal. It holds
-// no slot meanwhile.
+// TestAPlacementThatCannotBeRecorded checks that the placement is retried, whatever the reason for
+// the withdrawal. Afterwards only the new attempt occupies a slot.
 func TestAPlacementThatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{withdrawnNotClaimed, withdrawnNeverStarted, withdrawnRefused} {
@@ -225,7 +228,7 @@ func TestAPlacementThatCannotBeRecorded(t *testing.T) {
 				if attempt != next {
 					t.Errorf("the order of %s was published", attempt)
 				}
-			case <-time.After(time.Minute): // never
+			case <-time.After(time.Minute): // only if it hangs
 				t.Fatal("it is not placed again")
 			}
 			s.placedOnce()
@@ -233,8 +236,8 @@ func TestAPlacementThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// TestFencedAfterItWasPlacedAgain: a fence that was decided for the attempt before leaves the new
-// one alone.
+// TestFencedAfterItWasPlacedAgain checks that a fence decided for the previous attempt does not
+// affect the new one.
 func TestFencedAfterItWasPlacedAgain(t *testing.T) {
 	t.Parallel()
 	s := newWithdrawal(t)
@@ -249,12 +252,12 @@ func TestFencedAfterItWasPlacedAgain(t *testing.T) {
 	}
 }
 
-// TestWithdrawnWhileItsOrderIsMade: the order fails, but only on the worker that the session has
-// left.
+// TestWithdrawnWhileItsOrderIsMade checks that an order that cannot be made fails only for the
+// worker that the session has left.
 func TestWithdrawnWhileItsOrderIsMade(t *testing.T) {
 	t.Parallel()
 	s := newWithdrawal(t)
-	s.l.order.Stdin = new(strings.Repeat("x", fleet.MaxOrder)) // sent as an object
+	s.l.order.Stdin = new(strings.Repeat("x", fleet.MaxOrder)) // too long for the order, so it is sent as an object
 	s.road.put = func(worker string) error {
 		if worker != s.first {
 			return nil

@@ -1,6 +1,6 @@
 package hub_test
 
-// Two hundred workers on one hub.
+// Many workers on one hub.
 
 import (
 	"context"
@@ -24,12 +24,12 @@ var (
 	crowdSessions = flag.Int("crowd-sessions", 40, "its sessions")
 )
 
-// crowdSlots is how many sessions one worker of the crowd takes at once.
+// crowdSlots is how many sessions one worker of the crowd accepts at once.
 const crowdSlots = 2
 
-// TestCrowd places more sessions than there are slots, on workers with real connections whose
-// supervisors are the test. Every session ends, no slot is used twice, and the longest wait is
-// bounded by patience.
+// TestCrowd places more sessions than there are slots. The workers have real connections, and the
+// test plays their supervisors. Every session ends, no worker exceeds its slots, and crowdPatience
+// bounds the wait for a placement.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{BeatMS: 5_000})
@@ -95,11 +95,11 @@ func TestCrowd(t *testing.T) {
 		len(orders), made.Round(time.Millisecond), placed.Round(time.Millisecond), ended.Round(time.Millisecond), processorTime(t)-used)
 }
 
-// crowdPatience bounds the wait for a place among many.
+// crowdPatience bounds the wait for a placement.
 const crowdPatience = 10 * time.Minute
 
-// serveAll claims every order and ends it, until ctx ends. It returns how many sessions the
-// worker had at once.
+// serveAll claims every order and ends it, until ctx ends. It returns the highest number of
+// sessions that the worker had at once.
 func (m *member) serveAll(ctx context.Context) (most int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -129,9 +129,9 @@ func (m *member) serveAll(ctx context.Context) (most int) {
 	}
 }
 
-// serveOne is a session: its claim, two drafts and its end; it calls over before the end.
+// serveOne plays a session: its claim, two drafts and its end. It calls over before the end.
 func (m *member) serveOne(ctx context.Context, o fleet.Order, over func()) {
-	for { // as a worker does, until there is an answer
+	for { // retries until there is an answer, as a worker does
 		claim, err := json.Marshal(&fleet.Claim{Stamp: m.stamp(), Attempt: o.Attempt, Epoch: o.Epoch, Instance: "i"})
 		if err != nil {
 			m.s.t.Error(err)
@@ -152,11 +152,11 @@ func (m *member) serveOne(ctx context.Context, o fleet.Order, over func()) {
 	code := 0
 	batch := fleet.Batch{Attempt: o.Attempt, First: 1, Generation: 1, Drafts: drafts, Spec: spec, Record: &fleet.Record{PID: new(4711)}}
 	m.offer(ctx, o, fleet.MessageID(o.Attempt, 1, len(drafts), 1), batch)
-	over() // the hub frees the slot once it has the end
+	over() // the hub frees the slot as soon as it has the end
 	m.offer(ctx, o, o.Attempt+".end", fleet.End{Attempt: o.Attempt, End: true, N: int64(len(drafts)), Status: doc.StatusEnded, ExitCode: &code})
 }
 
-// offer publishes until the carrier has it.
+// offer retries publishing until the carrier has stored the message.
 func (m *member) offer(ctx context.Context, o fleet.Order, id string, body any) {
 	text, err := json.Marshal(body)
 	for err == nil && m.deliver(ctx, o.Attempt, id, text) != nil && ctx.Err() == nil {
@@ -164,7 +164,7 @@ func (m *member) offer(ctx context.Context, o fleet.Order, id string, body any) 
 	}
 }
 
-// beatAll beats at the default pace until ctx ends.
+// beatAll sends a beat every five seconds until ctx ends.
 func (m *member) beatAll(ctx context.Context) {
 	for {
 		select {
@@ -182,7 +182,7 @@ func (m *member) beatAll(ctx context.Context) {
 	}
 }
 
-// processorTime is what this process used of the processors.
+// processorTime returns the CPU time that this process has used.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u unix.Rusage

@@ -7,7 +7,7 @@ import (
 	"ac/workspace"
 )
 
-// testWorkspace is a workspace for a part of the hub.
+// testWorkspace returns a workspace for tests of a part of the hub.
 func testWorkspace(t *testing.T) *workspace.Workspace {
 	t.Helper()
 	env := workspace.SystemEnv()

@@ -15,15 +15,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// started has a worker claim a session and begin it.
+// started places a session and makes the worker claim it and send its first draft.
 func (m *member) started(order session.Order) fleet.Order {
 	m.s.t.Helper()
 	placed := make(chan error, 1)
-	go func() { // ends with the answer, which until waits for
+	go func() { // ends with the answer, which until awaits
 		placed <- fleet.CallHub(m.s.ctx, m.s.w, fleet.HubPlace, fleet.PlaceRequest{Order: order, Placement: fleet.Placement{Where: fleet.WhereRemote}}, nil)
 	}()
 	m.s.until("it is placed", func() bool {
-		m.beat() // on a busy machine it would count as unreachable before it is chosen
+		m.beat() // without a beat it may count as unreachable on a busy machine
 		select {
 		case err := <-placed:
 			if err != nil {
@@ -60,8 +60,8 @@ func (s *stage) evidence(order session.Order) string {
 	return text
 }
 
-// TestALeaseEnds: the worker is silent, the session is unreachable, then lost. What comes
-// later is evidence and in no log.
+// TestALeaseEnds checks that the session of a silent worker becomes unreachable, then lost. Drafts
+// that arrive later become evidence and stay out of the log.
 func TestALeaseEnds(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{UnreachableAfterMS: 300, LeaseS: 1, LeaseMarginMS: 5000})
@@ -95,7 +95,8 @@ func TestALeaseEnds(t *testing.T) {
 	}
 }
 
-// TestAnOrderIsNotTaken: it is placed with the next epoch, three times at most.
+// TestAnOrderIsNotTaken checks that an unclaimed order is placed again with the next epoch, up to
+// three placements in all.
 func TestAnOrderIsNotTaken(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{ClaimWithinMS: 200})
@@ -118,7 +119,8 @@ func TestAnOrderIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestAWorkerNeverStarted: it says so, and the next epoch is ordered.
+// TestAWorkerNeverStarted checks that the hub orders the next epoch once a worker reports that it
+// never started its attempt.
 func TestAWorkerNeverStarted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -148,7 +150,7 @@ func TestAWorkerNeverStarted(t *testing.T) {
 	}
 }
 
-// TestNeverStartedWhileNobodyIsThere: the next hub waits for a worker, and does not end the
+// TestNeverStartedWhileNobodyIsThere checks that the hub waits for a worker and does not end the
 // session.
 func TestNeverStartedWhileNobodyIsThere(t *testing.T) {
 	t.Parallel()
@@ -171,8 +173,8 @@ func TestNeverStartedWhileNobodyIsThere(t *testing.T) {
 	s.until("it has ended", func() bool { return s.record(order).Status == doc.StatusEnded })
 }
 
-// TestGivenUpTwice: a hub that ends while nobody takes the session has not said that it
-// knows of it, so that the next one is told, too.
+// TestGivenUpTwice checks that a hub acknowledges a give-up only once the session is placed again.
+// If that hub ends before, the worker repeats the give-up to the next one.
 func TestGivenUpTwice(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -205,7 +207,7 @@ func TestGivenUpTwice(t *testing.T) {
 	s.until("it has ended", func() bool { return s.record(order).Status == doc.StatusEnded })
 }
 
-// TestAStopBeforeTheClaim: nothing is started.
+// TestAStopBeforeTheClaim checks that a session stopped before its claim never starts.
 func TestAStopBeforeTheClaim(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -224,7 +226,8 @@ func TestAStopBeforeTheClaim(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidIsPassedOn, with an answer once its draft is sealed.
+// TestWhatIsSaidIsPassedOn checks that steers and stops reach the worker, and that its answer comes
+// back. A draft of a person unknown to the hub is refused.
 func TestWhatIsSaidIsPassedOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -261,7 +264,8 @@ func TestWhatIsSaidIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestARevokedWorkerLosesItsSessions, and is not heard any more.
+// TestARevokedWorkerLosesItsSessions checks that its sessions are fenced and its requests refused.
+// Its name can be used again.
 func TestARevokedWorkerLosesItsSessions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -285,7 +289,7 @@ func TestARevokedWorkerLosesItsSessions(t *testing.T) {
 	s.invite(fleet.InviteRequest{Name: "box"}) // the name is free
 }
 
-// TestOnlyTheWorkerItselfIsBelieved: repetitions, and words that another key signed.
+// TestOnlyTheWorkerItselfIsBelieved checks that a replayed request is refused.
 func TestOnlyTheWorkerItselfIsBelieved(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})

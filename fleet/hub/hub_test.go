@@ -1,7 +1,7 @@
 package hub_test
 
-// What the tests of the hub share: a workspace with a hub over the real carrier, and a
-// worker whose every word the test says.
+// What the hub's tests share: a workspace with a hub over the real carrier, and a worker whose
+// messages the test sends.
 
 import (
 	"context"
@@ -31,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(runtimetest.With(m).Run()) }
 
-// patience bounds every wait for a state, on a busy machine too.
+// patience bounds every wait for a state, even on a busy machine.
 const patience = 30 * time.Second
 
 // stage is a workspace with a hub.
@@ -91,7 +91,7 @@ func (s *stage) stop() {
 	s.hub = nil
 }
 
-// call asks the hub by its socket, as other processes do.
+// call sends a request to the hub's socket, as other processes do.
 func call[R any](s *stage, verb string, params any) (result R, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
@@ -108,7 +108,7 @@ func must[R any](s *stage, verb string, params any) R {
 	return result
 }
 
-// run makes a run and the order to execute it.
+// run creates a run and returns the order to execute it.
 func (s *stage) run(argv ...string) session.Order {
 	s.t.Helper()
 	made, err := runs.Create(s.ctx, s.w, s.project, "agent", "cmd")
@@ -120,7 +120,7 @@ func (s *stage) run(argv ...string) session.Order {
 	}
 }
 
-// place has a run placed on any worker.
+// place places a session on any worker.
 func (s *stage) place(order session.Order) fleet.PlaceResult {
 	s.t.Helper()
 	return must[fleet.PlaceResult](s, fleet.HubPlace, fleet.PlaceRequest{Order: order, Placement: fleet.Placement{Where: fleet.WhereRemote}})
@@ -145,7 +145,7 @@ func (s *stage) until(what string, state func() bool) {
 	}
 }
 
-// log is the types of a run's log, whose chain it verifies.
+// log returns the types and the lines of a run's log. It verifies the log's chain.
 func (s *stage) log(order session.Order) (types []string, lines []string) {
 	s.t.Helper()
 	name := workspace.LogFile(order.ProjectID, order.RunID)
@@ -163,7 +163,7 @@ func (s *stage) log(order session.Order) (types []string, lines []string) {
 	return types, lines
 }
 
-// member is a worker whose words the test says.
+// member is a worker whose messages the test sends.
 type member struct {
 	s     *stage
 	id    string
@@ -177,7 +177,7 @@ type member struct {
 	tell  func(attempt, verb string, body []byte) any
 }
 
-// invite makes a worker and has it join.
+// invite invites a worker and lets it join.
 func (s *stage) invite(p fleet.InviteRequest) *member {
 	s.t.Helper()
 	invited := must[fleet.InviteResult](s, fleet.HubInvite, p)
@@ -304,13 +304,13 @@ func (m *member) claim(o fleet.Order) fleet.ClaimReply {
 	return ask[fleet.ClaimReply](m, fleet.AskClaim, &fleet.Claim{Stamp: m.stamp(), Attempt: o.Attempt, Epoch: o.Epoch, Instance: "i"})
 }
 
-// draft is an event of the worker.
+// draft returns a draft of an event on the worker.
 func (m *member) draft(kind, text string) fleet.Draft {
 	payload, _ := json.Marshal(map[string]string{"chunk": text, "stream": "stdout"})
 	return fleet.Draft{ID: m.ids.New("evt"), At: clock.Stamp(time.Now()), Actor: "system", Vis: "team", Type: kind, Payload: payload}
 }
 
-// send publishes a batch, until the carrier has it.
+// send retries publishing a batch until the carrier has stored it.
 func (m *member) send(o fleet.Order, generation, first int64, drafts ...fleet.Draft) {
 	m.s.t.Helper()
 	b := fleet.Batch{Attempt: o.Attempt, First: first, Generation: generation, Drafts: drafts}

@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// outputs are an archive of one file, and its object.
+// outputs returns an archive of one file and the object that describes it.
 func outputs(t *testing.T, name, text string) ([]byte, fleet.Object) {
 	t.Helper()
 	var b bytes.Buffer
@@ -34,9 +34,9 @@ func outputs(t *testing.T, name, text string) ([]byte, fleet.Object) {
 	return b.Bytes(), fleet.Object{Name: fleet.ObjectName(fleet.ObjectOutputs, hex.EncodeToString(digest[:])), Size: int64(b.Len())}
 }
 
-// TestLateResultsAreUnpacked: results that did not come in time fail the results and not the
-// run. The worker is not told to forget them; when they come they are unpacked, once, and an
-// event tells it, also by another hub.
+// TestLateResultsAreUnpacked checks results that miss their deadline. They fail the results, not
+// the run, and the worker is not told to forget them. When they arrive, here at the next hub, they
+// are unpacked once and an event reports it.
 func TestLateResultsAreUnpacked(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{ResultsWaitS: 1})

@@ -1,6 +1,6 @@
 package hub
 
-// Models: sealing against a list, and requests that come again.
+// Sealing compared with a list, known IDs, torn lines, and fences compared with leases.
 
 import (
 	"fmt"
@@ -14,15 +14,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// modelLog is a log with what of it is durable, and the checkpoint that is.
+// modelLog is a log, with its durable part and its durable checkpoint.
 type modelLog struct {
 	lines      []string
 	synced     int
 	checkpoint fleet.LogCheckpoint // its offset counts lines
 }
 
-// crash takes what was not synced, up to a place that nobody chooses, and begins anew as
-// the next hub does.
+// crash loses a random part of the unsynced lines and starts over, as the next hub does.
 func (m *modelLog) crash(t *rapid.T, s *sealing) {
 	m.lines = m.lines[:rapid.IntRange(m.synced, len(m.lines)).Draw(t, "kept")]
 	m.synced = len(m.lines)
@@ -38,7 +37,7 @@ func (m *modelLog) recover(s *sealing) {
 	}
 }
 
-// own are the lines of the worker's drafts.
+// own returns the lines of the worker's drafts.
 func (m *modelLog) own() (lines []string) {
 	for _, line := range m.lines {
 		if strings.HasPrefix(line, "evt_") {
@@ -48,9 +47,9 @@ func (m *modelLog) own() (lines []string) {
 	return lines
 }
 
-// TestSealingIsAList: whatever is lost, doubled, reordered and sent again, and whenever the
-// hub dies, each draft stands once and in order, what was said to be sealed stays, and the
-// checkpoint comes to the end of the log.
+// TestSealingIsAList compares sealing with a list. Batches are lost, duplicated, reordered and sent
+// again, and the hub crashes at any time. Each draft is in the log once and in order, everything
+// reported as sealed stays, and the checkpoint reaches the end of the log.
 func TestSealingIsAList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -132,7 +131,8 @@ func TestRecentIdsAreKnown(t *testing.T) {
 	}
 }
 
-// TestATornLineIsNoDraft: its draft is written again.
+// TestATornLineIsNoDraft checks that no prefix of a line counts as its draft, so that the draft is
+// written again.
 func TestATornLineIsNoDraft(t *testing.T) {
 	t.Parallel()
 	const line = `{"event_id":"evt_1","type":"provider.raw","payload":{"chunk":"a"}}`
@@ -146,10 +146,10 @@ func TestATornLineIsNoDraft(t *testing.T) {
 	}
 }
 
-// TestNoFenceBeforeTheWorkerStopped: the worker stops by itself at the end of its lease, by
-// its own clock since it sent the last beat that was answered. Whatever the clocks drift,
-// within one in a thousand, and however long the beat was under way, the hub waits longer,
-// by at least what stopping takes.
+// TestNoFenceBeforeTheWorkerStopped checks that the hub fences only after the worker has stopped.
+// The worker counts its lease from the last answered beat, by its own clock. The hub must wait
+// longer, at least by the time a stop takes. This holds for a clock drift of up to one in a
+// thousand, and however late the beat arrives.
 func TestNoFenceBeforeTheWorkerStopped(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -161,7 +161,8 @@ func TestNoFenceBeforeTheWorkerStopped(t *testing.T) {
 		}
 		drift := 1 + rapid.Float64Range(-0.001, 0.001).Draw(t, "drift")
 		travel := time.Duration(rapid.Int64Range(0, 60_000).Draw(t, "travel")) * time.Millisecond
-		// In true time since the beat was sent: when the worker has stopped, when the hub fences.
+		// Both are true times since the beat was sent: when the worker has stopped, and when the
+		// hub fences.
 		stopped := time.Duration(float64(time.Duration(record.LeaseS)*time.Second) / drift)
 		var quiet time.Duration
 		for step := time.Duration(record.LeaseS) * time.Second; step > time.Millisecond; {

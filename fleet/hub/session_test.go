@@ -28,7 +28,7 @@ func TestASessionRunsOnAWorker(t *testing.T) {
 	if o.RunID != order.RunID || o.Epoch != 1 || o.Argv[0] != "true" {
 		t.Fatalf("%+v", o)
 	}
-	for range 2 { // the answer may be lost
+	for range 2 { // the first answer may be lost
 		if got := m.claim(o); got.Answer != fleet.Granted || got.LeaseS != 3600 {
 			t.Fatalf("%+v", got)
 		}
@@ -36,7 +36,7 @@ func TestASessionRunsOnAWorker(t *testing.T) {
 	a, b, c := m.draft("provider.raw", "a"), m.draft("provider.raw", "b"), m.draft("provider.raw", "c")
 	m.send(o, 1, 1, a, b)
 	m.send(o, 1, 3, c)
-	m.send(o, 2, 2, b, c) // again
+	m.send(o, 2, 2, b, c) // a repetition
 	s.until("its pid is known", func() bool { record := s.record(order); return record.PID != nil && *record.PID == 4711 })
 	if record := s.record(order); record.Reach != doc.ReachOK || record.WorkerID != m.id {
 		t.Errorf("%+v", record)
@@ -59,7 +59,8 @@ func TestASessionRunsOnAWorker(t *testing.T) {
 	}
 }
 
-// TestTheHubDiesAtEachStep: the next one goes on, and every draft stands once.
+// TestTheHubDiesAtEachStep ends the hub after each step. The next hub continues, and every draft is
+// in the log once.
 func TestTheHubDiesAtEachStep(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -106,7 +107,7 @@ func TestTheHubDiesAtEachStep(t *testing.T) {
 	}
 }
 
-// TestABatchThatFailedComesAgain: what the log had of it before stands there once.
+// TestABatchThatFailedComesAgain checks that drafts that the log already has are not written again.
 func TestABatchThatFailedComesAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -123,7 +124,7 @@ func TestABatchThatFailedComesAgain(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
-	list[0].Checkpoint.N, list[0].Checkpoint.Offset = 0, 0 // the newest one was not written
+	list[0].Checkpoint.N, list[0].Checkpoint.Offset = 0, 0 // as if the newest checkpoint was not written
 	if err := fleet.WriteAttempt(s.w, list[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +151,8 @@ func TestABatchThatFailedComesAgain(t *testing.T) {
 	}
 }
 
-// TestTwoHubsDieInARow: the second has been told a part of what the first had written, and
-// the third all of it. Every draft stands once.
+// TestTwoHubsDieInARow checks that every draft is in the log once. The second hub receives a part
+// of what the first one had written, and the third hub receives all of it.
 func TestTwoHubsDieInARow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -174,7 +175,7 @@ func TestTwoHubsDieInARow(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
-	list[0].Checkpoint = fleet.LogCheckpoint{} // the newest one was not written
+	list[0].Checkpoint = fleet.LogCheckpoint{} // as if the newest checkpoint was not written
 	if err := fleet.WriteAttempt(s.w, list[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -196,8 +197,8 @@ func TestTwoHubsDieInARow(t *testing.T) {
 	}
 }
 
-// TestAHubDiesWhileItPlacesAgain, with the new attempt written and the session's record not:
-// the next hub goes on with the new one.
+// TestAHubDiesWhileItPlacesAgain simulates a hub that died after it wrote the new attempt, but
+// before it wrote the session's record. The next hub continues with the new attempt.
 func TestAHubDiesWhileItPlacesAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -266,7 +267,7 @@ func TestNobodyTakesIt(t *testing.T) {
 	}
 }
 
-// TestABudgetEndsASession: what the worker reports counts as it would here.
+// TestABudgetEndsASession checks that usage reported by a worker counts like local usage.
 func TestABudgetEndsASession(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -300,7 +301,8 @@ func TestABudgetEndsASession(t *testing.T) {
 	}
 }
 
-// TestStatusTellsTheLag: what the worker has and the log does not, with the age of the oldest.
+// TestStatusTellsTheLag checks that the status reports how many drafts the worker has that the log
+// lacks, and the age of the oldest.
 func TestStatusTellsTheLag(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
@@ -324,7 +326,8 @@ func TestStatusTellsTheLag(t *testing.T) {
 	}
 }
 
-// TestWhatAnAgentLacksIsTold: a notice names it once; a command that lacks nothing has none.
+// TestWhatAnAgentLacksIsTold checks that one notice lists what the agent lacks on its worker. A
+// command that lacks nothing has no notice.
 func TestWhatAnAgentLacksIsTold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})

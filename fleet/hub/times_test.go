@@ -13,8 +13,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestTimesStayInOrder: a worker's times are put on the hub's clock, never back, never
-// ahead.
+// TestTimesStayInOrder checks that a worker's times are converted to the hub's clock. They never go
+// back and never lie in the future.
 func TestTimesStayInOrder(t *testing.T) {
 	t.Parallel()
 	h := &Hub{w: testWorkspace(t)}
@@ -32,8 +32,8 @@ func TestTimesStayInOrder(t *testing.T) {
 	}
 }
 
-// TestAClockIsKnownAtOnce: by the hello of a process, before that by the record of the one
-// before it; beats correct it, and another process is measured anew.
+// TestAClockIsKnownAtOnce checks the sources of a worker's clock offset. At first it comes from the
+// stored record, then from the hello of each new process. Beats correct it.
 func TestAClockIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
 	const hour, now = int64(time.Hour / time.Millisecond), int64(1_000_000_000)
@@ -61,7 +61,8 @@ func TestAClockIsKnownAtOnce(t *testing.T) {
 	is("after its clock was set", 0)
 }
 
-// TestTimesGoOnAfterARestart: the next hub knows what the newest time of a draft in the log is.
+// TestTimesGoOnAfterARestart checks that the next hub knows the newest time of a draft, from the
+// log or from the checkpoint.
 func TestTimesGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	h := &Hub{w: testWorkspace(t)}
@@ -87,7 +88,7 @@ func TestTimesGoOnAfterARestart(t *testing.T) {
 	}
 }
 
-// TestTimesOfClosingEvents are by the hub's clock, too.
+// TestTimesOfClosingEvents checks that closing events get times of the hub's clock.
 func TestTimesOfClosingEvents(t *testing.T) {
 	t.Parallel()
 	h := &Hub{w: testWorkspace(t), workers: map[string]*worker{"w": {offset: (3 * time.Hour).Milliseconds()}}}

@@ -29,7 +29,7 @@ func openRoot(t *testing.T, dir string) *durable.Root {
 	return root
 }
 
-// lay makes files below a directory; a name that ends in "/" is a directory.
+// lay creates files below a directory. A name that ends in "/" is a directory.
 func lay(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
@@ -46,7 +46,7 @@ func lay(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// lying reads all files below a directory; directories have a "/" and no content.
+// lying reads all files below a directory. Names of directories end in "/" and have no content.
 func lying(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -91,7 +91,7 @@ func TestPackThenUnpack(t *testing.T) {
 		t.Errorf("packed %+v, want %+v", packed, want)
 	}
 	root := openRoot(t, here)
-	for range 2 { // a second time changes nothing
+	for range 2 { // unpacking is idempotent
 		done, err := Unpack(root, "outputs", bytes.NewReader(archive.Bytes()), DefaultLimits(), func(name string) bool { return name == "sub/a" })
 		if want := (UnpackResult{Files: 5, Bytes: 9, Skipped: 1}); err != nil || done != want {
 			t.Errorf("unpacked %+v, %v, want %+v", done, err, want)
@@ -112,7 +112,7 @@ func TestPackThenUnpack(t *testing.T) {
 func TestPackMasksSecretsAndKeepsTheLimits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	long := strings.Repeat("x", 64<<10-3) + "hunter22" + strings.Repeat("y", 9) // across the border of two pieces
+	long := strings.Repeat("x", 64<<10-3) + "hunter22" + strings.Repeat("y", 9) // spans the boundary of two chunks
 	lay(t, dir, map[string]string{"a": long, "b": "hunter22", "c": strings.Repeat("z", 100_000), "d": "d"})
 	secrets := &redact.Values{}
 	secrets.Learn("hunter22")
@@ -139,7 +139,7 @@ func TestPackMasksSecretsAndKeepsTheLimits(t *testing.T) {
 	}
 }
 
-// archiveOf writes an archive as a hostile worker may.
+// archiveOf writes an archive with these headers, as a hostile worker may.
 func archiveOf(t *testing.T, headers ...*tar.Header) *bytes.Reader {
 	t.Helper()
 	var b bytes.Buffer
@@ -243,8 +243,8 @@ func TestUnpackFollowsNoLinkThatStands(t *testing.T) {
 	}
 }
 
-// TestUnpackFaults fails every call of the file system once: no torn file is left under a
-// name of the archive, and a second unpacking completes it.
+// TestUnpackFaults makes each file system call fail once. No torn file is left under a name of the
+// archive, and a second Unpack completes the work.
 func TestUnpackFaults(t *testing.T) {
 	t.Parallel()
 	from := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// environ is what git gets in these tests: nothing of the user's configuration.
+// environ returns git's environment for these tests, without the user's configuration.
 func environ() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
@@ -31,7 +31,7 @@ func gitIn(t *testing.T, dir, input string, args ...string) string {
 	return strings.TrimSpace(gitRaw(t, dir, input, args...))
 }
 
-// gitRaw runs git with an input and returns its output as it is.
+// gitRaw runs git with an input and returns its output untrimmed.
 func gitRaw(t *testing.T, dir, input string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", "-c", "core.protectNTFS=false"}, args...)...)
@@ -46,7 +46,7 @@ func gitRaw(t *testing.T, dir, input string, args ...string) string {
 	return string(out)
 }
 
-// repository makes a repository with one commit.
+// repository creates a repository with one commit.
 func repository(t *testing.T, format string) (dir, commit string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -119,7 +119,7 @@ func TestCommitsTravelBothWays(t *testing.T) {
 			lay(t, work, map[string]string{"b": "two"})
 			head := commitAll(t, work, "two")
 			back := bundled(t, m.Path("repo"), []Head{{branch, head}}, tips...)
-			for range 2 { // the second time changes nothing
+			for range 2 { // importing is idempotent
 				taken, err := ImportBundle(t.Context(), environ(), hub, rewound(t, back), wanted())
 				if diff := cmp.Diff([]ImportedRef{{branch, branch, head}}, taken); err != nil || diff != "" {
 					t.Fatalf("%v %s", err, diff)
@@ -131,7 +131,7 @@ func TestCommitsTravelBothWays(t *testing.T) {
 			if got := git(t, hub, "status", "--porcelain"); got != "" {
 				t.Errorf("the working tree changed: %s", got)
 			}
-			lay(t, hub, map[string]string{"c": "three"}) // the second source is thin
+			lay(t, hub, map[string]string{"c": "three"}) // the second bundle is thin
 			third := commitAll(t, hub, "three")
 			thin := bundled(t, hub, []Head{{"refs/ac/base", third}}, tips...)
 			if err := m.FromBundle(t.Context(), "repo", thin); err != nil {
@@ -211,13 +211,13 @@ func TestTakenBranchesReplaceNothing(t *testing.T) {
 	})
 }
 
-// TestHostileBundles takes bundles that no honest worker sends: none sets a ref.
+// TestHostileBundles imports bundles that no honest worker sends. None of them may set a ref.
 func TestHostileBundles(t *testing.T) {
 	t.Parallel()
 	source, base := repository(t, "sha1")
 	blob := git(t, source, "rev-parse", "HEAD:a")
 	tag := gitIn(t, source, "object "+base+"\ntype commit\ntag t\ntagger t <t@t> 0 +0000\n\nt\n", "mktag")
-	// tree makes a commit of a tree that git itself would not make.
+	// tree commits a tree that git itself would not create.
 	tree := func(entries string) string {
 		id := gitIn(t, source, entries, "hash-object", "-t", "tree", "-w", "--stdin", "--literally")
 		return gitIn(t, source, "", "commit-tree", "-p", base, "-m", "hostile", id)

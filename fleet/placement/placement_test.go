@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fine is a worker that takes every launch of asked.
+// fine returns a worker that accepts the launch that asked returns.
 func fine(id string) Worker {
 	return Worker{
 		ID: id, Name: id, State: Active, Online: true, Labels: []string{"os=linux"}, Providers: []string{"codex"},
@@ -128,7 +128,7 @@ func TestFailingStartsPassAWorkerOver(t *testing.T) {
 	}
 }
 
-// few draws some of a few words.
+// few draws up to two of the words.
 func few(t *rapid.T, label string, words ...string) []string {
 	return rapid.SliceOfNDistinct(rapid.SampledFrom(words), 0, 2, rapid.ID[string]).Draw(t, label)
 }
@@ -158,7 +158,7 @@ func anyLaunch(t *rapid.T, id string, ids []string) Launch {
 	}
 }
 
-// fits is the rule as the contract's list has it, one condition after the other.
+// fits restates the contract's rule, one condition after the other.
 func fits(w Worker, l Launch, now int64) bool {
 	has := func(list []string, s string) bool {
 		return strings.Contains(" "+strings.Join(list, " ")+" ", " "+s+" ")
@@ -181,7 +181,7 @@ func fits(w Worker, l Launch, now int64) bool {
 		w.DiskFree >= w.MinFree && w.Used < w.Slots && now >= w.Starts.UntilMS && !has(w.Cooling, l.Provider) && (l.Only == "" || l.Only == w.ID)
 }
 
-// rank is a text that is smaller for the better worker.
+// rank returns a string that sorts lower for a better worker.
 func rank(w Worker, l Launch) string {
 	bit := func(good bool) string {
 		if good {
@@ -194,11 +194,10 @@ func rank(w Worker, l Launch) string {
 		bit(l.RepoID != "" && slices.Contains(w.Repos, l.RepoID)) + string(rune('a'+share)) + string(rune('0'+w.LastPlacedMS)) + w.ID
 }
 
-// TestAssignModel compares the queue with one that looks at everything again after each
-// placement.
+// TestAssignModel compares Assign with a model that reconsiders everything after each placement.
 func TestAssignModel(t *testing.T) {
 	t.Parallel()
-	const now = 5 // also a time that LastPlacedMS takes in rank
+	const now = 5 // becomes the LastPlacedMS of chosen workers, which rank encodes as one character
 	rapid.Check(t, func(t *rapid.T) {
 		var workers []Worker
 		ids := []string{"a", "b", "c", "d"}[:rapid.IntRange(1, 4).Draw(t, "workers")]
@@ -246,7 +245,7 @@ func model(workers []Worker, waiting []Launch, now int64) (assigned []Assignment
 	}
 }
 
-// best is the place of the best worker for a launch, -1 for none.
+// best returns the index of the best worker for a launch, or -1 for none.
 func best(workers []Worker, l Launch, now int64) int {
 	at := -1
 	for i, w := range workers {
@@ -264,7 +263,7 @@ func best(workers []Worker, l Launch, now int64) int {
 		if fits(w, l, now) {
 			return i
 		}
-		// The hindrances that pass are taken away: does it fit then?
+		// Would it fit without its temporary obstacles?
 		w.Online, w.DiskFree, w.Used, w.Slots, w.Starts, w.Cooling = true, w.MinFree, 0, 1, Starts{}, nil
 		if w.State == Invited || fits(w, l, now) {
 			return -1

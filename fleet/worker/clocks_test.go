@@ -9,13 +9,13 @@ import (
 	"ac/workspace"
 )
 
-// clocks are those of a machine, which stand until somebody moves them.
+// clocks are a machine's clocks, which stand still until the test moves them.
 type clocks struct {
 	wall time.Time
 	up   time.Duration
 }
 
-// worker is a worker on a machine with these clocks.
+// worker returns a worker on a machine with these clocks.
 func (c *clocks) worker(t *testing.T) *Worker {
 	t.Helper()
 	s := newSite(t)
@@ -31,8 +31,8 @@ func (c *clocks) worker(t *testing.T) *Worker {
 	return &Worker{host: Host{Elapsed: func() time.Duration { return c.up }}, folder: folder, spool: folder.Spool, settings: fleet.Settings{KeepS: 3600}}
 }
 
-// TestTheCountSurvivesASetClock: the count of milliseconds of a session's events goes on from
-// when its order was taken, however the wall clock was set meanwhile.
+// TestTheCountSurvivesASetClock checks that the millisecond count of a session's events continues
+// from when its order was taken, however the wall clock was set since.
 func TestTheCountSurvivesASetClock(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{0, 48 * time.Hour, -48 * time.Hour} {
@@ -47,8 +47,8 @@ func TestTheCountSurvivesASetClock(t *testing.T) {
 	}
 }
 
-// TestASetClockRemovesNothing: what waits for its hub is kept for as long as was said, by a
-// clock that nobody sets; where the machine was started meanwhile, by the wall clock.
+// TestASetClockRemovesNothing checks how long settled attempts are kept. A clock that nobody can
+// set measures it, or the wall clock if the machine was restarted since.
 func TestASetClockRemovesNothing(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]struct {

@@ -1,6 +1,6 @@
 package worker
 
-// Workers that die at each step between an order and its end: nothing is started twice,
+// Workers that die at each step between an order and its end. No session is started twice, and
 // nothing is lost.
 
 import (
@@ -17,10 +17,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// lastStep is a starter at which the process of the worker dies.
+// lastStep is a starter that simulates the death of the worker's process during Launch.
 type lastStep struct {
 	Starter
-	after   bool // once the supervisor was started
+	after   bool // die after the supervisor was started, not before
 	reached chan session.Order
 	die     chan struct{}
 	once    sync.Once
@@ -39,8 +39,8 @@ func (l *lastStep) Launch(ctx context.Context, order session.Order) error {
 	return errDead
 }
 
-// dieAt runs a worker that dies at the start of an order. It returns what the supervisor was,
-// or would have been, started with.
+// dieAt runs a worker that dies while it starts an order. It returns the order with which the
+// supervisor was started, or would have been.
 func (s *site) dieAt(o fleet.Order, after bool) session.Order {
 	s.t.Helper()
 	step := &lastStep{after: after, reached: make(chan session.Order, 1), die: make(chan struct{})}
@@ -48,7 +48,7 @@ func (s *site) dieAt(o fleet.Order, after bool) session.Order {
 	s.begin()
 	s.hub.order(o)
 	order := <-step.reached
-	s.hub.do(func() { s.hub.cut = true }) // a dead process says nothing
+	s.hub.do(func() { s.hub.cut = true }) // a dead process sends nothing
 	s.stopped()
 	close(step.die)
 	if err := s.end(); err != nil {
@@ -59,7 +59,7 @@ func (s *site) dieAt(o fleet.Order, after bool) session.Order {
 	return order
 }
 
-// state is what the folder has of an attempt, "" for nothing.
+// state returns the recorded state of an attempt, or "" without a record.
 func (s *site) state(o fleet.Order) string {
 	s.t.Helper()
 	text, err := os.ReadFile(s.dir + "/" + recordFile(o.Attempt))
@@ -77,13 +77,14 @@ func (s *site) state(o fleet.Order) string {
 	return "?"
 }
 
-// givesUp runs a worker that finds an attempt which was never started.
+// givesUp runs a worker that finds an attempt that was never started, and waits until the worker
+// has given it up.
 func (s *site) givesUp(o fleet.Order) {
 	s.t.Helper()
-	var before int // as the dead worker may have acknowledged it
+	var before int // the dead worker may have acknowledged it
 	s.hub.do(func() { before = s.hub.acked[o.Attempt] })
 	s.begin()
-	s.hub.order(o) // it was not acknowledged, or comes again
+	s.hub.order(o) // redelivered, or never acknowledged
 	s.hub.until("it is given up", func() bool {
 		return len(s.hub.attempts[o.Attempt].gaveUp) > 0 && s.hub.acked[o.Attempt] > before
 	})
@@ -136,8 +137,8 @@ func TestDeathBetweenClaimAndStart(t *testing.T) {
 	s.givesUp(o)
 }
 
-// TestOrderedAgainMeanwhile: a session that a worker gave up comes back to it before it knows
-// that it may forget the attempt. It waits for that.
+// TestOrderedAgainMeanwhile sends a worker the next order for a session that it gave up. The worker
+// puts the order back until it may forget the previous attempt.
 func TestOrderedAgainMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -169,7 +170,7 @@ func TestDeathBeforeTheSupervisorStarted(t *testing.T) {
 		t.Fatalf("it is %s", at)
 	}
 	s.givesUp(o)
-	// A supervisor that the dead process started just before comes to life only now.
+	// A supervisor that the dead process had just started comes up only now.
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +244,7 @@ func TestDeathBeforeTheEndIsSettled(t *testing.T) {
 	if at := s.state(o); at != stateOver {
 		t.Fatalf("it is %s", at)
 	}
-	s.hub.do(func() { // its store is gone, and the hub's own copy of the end
+	s.hub.do(func() { // the hub loses its object store and its copy of drafts and end
 		s.hub.objects, s.hub.attempts[o.Attempt].end, s.hub.attempts[o.Attempt].drafts, s.hub.attempts[o.Attempt].keepOpen = map[string][]byte{}, nil, nil, false
 	})
 	s.begin()

@@ -1,6 +1,6 @@
 package worker
 
-// A hub in memory: it grants claims, seals drafts in order and settles ends.
+// An in-memory hub. It grants claims, seals drafts in order and settles ends.
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 type fakeHub struct {
 	t  *testing.T
 	mu sync.Mutex
-	// cut: nothing is heard in either direction.
+	// cut drops everything in both directions.
 	cut bool
-	// deaf: claims are not answered; unheard counts them.
+	// deaf leaves claims unanswered. unheard counts them.
 	deaf     bool
 	unheard  int
 	attempts map[string]*fakeAttempt
@@ -30,12 +30,12 @@ type fakeHub struct {
 	acked    map[string]int
 	putBack  map[string]int
 	queued   chan struct{}
-	changed  chan struct{} // closed at each change, and made anew
+	changed  chan struct{} // closed and replaced at each change
 	links    []*fakeLink
 	hellos   []fleet.Hello
 	settings fleet.Settings
 	drain    bool
-	refuse   fault.Reason // of hellos
+	refuse   fault.Reason // if set, refuses hellos with this reason
 	beats    int
 	tells    int64
 	lastBeat fleet.Beat
@@ -48,15 +48,15 @@ type fakeAttempt struct {
 	claims   int
 	gaveUp   []fleet.GiveUp
 	refused  string // why claims are refused
-	waits    bool   // what it gave up is not placed anew yet
+	waits    bool   // a session that was given up is not yet placed again
 	fenced   bool
 	stop     bool
 	drafts   []fleet.Draft
 	specs    int
 	record   fleet.Record
 	end      *fleet.End
-	keepOpen bool // its end is not settled
-	taken    bool // its objects are taken
+	keepOpen bool // do not settle the end
+	taken    bool // the hub has taken its objects
 }
 
 func newFakeHub(t *testing.T) *fakeHub {
@@ -68,7 +68,7 @@ func newFakeHub(t *testing.T) *fakeHub {
 	}
 }
 
-// note tells those who wait that something changed. It runs with the hub locked.
+// note wakes everyone who waits for a change. The caller must hold the hub's lock.
 func (h *fakeHub) note() {
 	close(h.changed)
 	h.changed = make(chan struct{})
@@ -92,14 +92,14 @@ func (h *fakeHub) until(what string, reached func() bool) {
 	}
 }
 
-// beatsNow is how many beats came.
+// beatsNow returns the number of beats received so far.
 func (h *fakeHub) beatsNow() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.beats
 }
 
-// do changes the hub.
+// do changes the hub under its lock and wakes everyone who waits.
 func (h *fakeHub) do(change func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,7 +139,7 @@ func (h *fakeHub) order(o fleet.Order) {
 	})
 }
 
-// tell tells the newest process of the worker something.
+// tell sends a message to the worker's newest process and returns its reply.
 func (h *fakeHub) tell(attempt, verb string, params any) fleet.TellReply {
 	h.t.Helper()
 	text, err := json.Marshal(params)
@@ -162,7 +162,7 @@ func (h *fakeHub) tell(attempt, verb string, params any) fleet.TellReply {
 	return reply
 }
 
-// answer runs with the hub locked.
+// answer answers a request. The caller must hold the hub's lock.
 func (h *fakeHub) answer(verb string, body []byte) (any, error) {
 	var stamp fleet.Stamp
 	if err := json.Unmarshal(body, &stamp); err != nil || stamp.Boot == "" || stamp.Seq == 0 {
@@ -242,7 +242,7 @@ func (h *fakeHub) claim(ok fleet.Reply, body []byte) (any, error) {
 	return fleet.ClaimReply{Reply: ok, Answer: fleet.Granted, LeaseS: 3600, OnCutOff: fleet.CutOffStop}, nil
 }
 
-// take takes a batch or an end; gap says that drafts before it are missing.
+// take accepts a batch or an end. gap reports that earlier drafts are missing.
 func (a *fakeAttempt) take(body []byte) (gap bool, err error) {
 	var end fleet.End
 	if err := json.Unmarshal(body, &end); err != nil {

@@ -1,6 +1,6 @@
 package worker
 
-// The connection of a worker with the hub in memory, which can be cut off.
+// The connection of a worker to the in-memory hub, which can be cut.
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func (h *fakeHub) connect(_ context.Context, link fleet.WorkerLink) (fleet.Worke
 	return l, nil
 }
 
-// mend ends a cut.
+// mend ends a cut and reports a new connection on every open link.
 func (h *fakeHub) mend() {
 	h.do(func() {
 		h.cut = false
@@ -187,7 +187,7 @@ func (l *fakeLink) Delete(_ context.Context, name string) error {
 	h := l.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	// Kept, so that tests can look at it.
+	// The object stays, so that tests can inspect it.
 	h.acked["deleted "+name]++
 	h.note()
 	return nil

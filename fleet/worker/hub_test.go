@@ -82,7 +82,7 @@ func (c *company) startHub() {
 			Workspace: c.w, Version: "test", Environ: os.Environ(), Log: c.log, Elapsed: clock.SinceBoot,
 			Settings: fleet.Settings{BeatMS: 200, UnreachableAfterMS: 1000},
 		})
-		return !errors.Is(err, syscall.EADDRINUSE) // by a connection of some other process, for a moment
+		return !errors.Is(err, syscall.EADDRINUSE) // another process's connection may hold the port briefly
 	}
 	c.until("the port of the hub before is free", start)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *company) ask(verb string, params, result any) {
 	}
 }
 
-// launch launches a shell command on the worker.
+// launch runs a shell script on the worker.
 func (c *company) launch(script string, change func(*fleet.Placement, *session.Order)) session.Order {
 	c.t.Helper()
 	made, err := runs.Create(c.t.Context(), c.w, c.project, "agent", "cmd")
@@ -186,7 +186,7 @@ func (c *company) collect(o session.Order) doc.Session {
 	return record
 }
 
-// output is what the log of a run has of the output.
+// output returns the provider output that a run's log contains.
 func (c *company) output(o session.Order) string {
 	c.t.Helper()
 	var b strings.Builder
@@ -214,7 +214,7 @@ func (c *company) until(what string, reached func() bool) {
 	}
 }
 
-// reached asks a worker something until it can be reached: on a busy machine a beat may be late.
+// reached retries a request until the worker is reachable: on a busy machine a beat may be late.
 func (c *company) reached(what string, ask func() error) {
 	c.t.Helper()
 	c.until(what, func() bool { return !fault.Is(ask(), fleet.WorkerUnreachable) })

@@ -15,8 +15,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// spoken makes an order one of an agent that prints what it hears and waits for
-// the file of that name, a process for each turn.
+// spoken turns an order into a conversation. Each turn is a process that prints its prompt and
+// waits for the file that the prompt names.
 func spoken(prompt string) func(*fleet.Placement, *session.Order) {
 	return func(_ *fleet.Placement, o *session.Order) {
 		o.Argv = nil
@@ -41,7 +41,7 @@ func TestHubPassesOnWhatIsSaid(t *testing.T) {
 		return record
 	}
 	c.until("it is busy", func() bool { return record().Activity == "busy" })
-	for range 2 { // the second time is the first one
+	for range 2 { // a repetition is idempotent
 		var said session.SteerResult
 		var err error
 		c.reached("it is said", func() error {
@@ -83,7 +83,7 @@ func TestHubPassesOnWhatIsSaid(t *testing.T) {
 	}
 }
 
-// repository makes one and maps it in the workspace.
+// repository creates a repository and maps it in the workspace.
 func (c *company) repository() (dir string) {
 	c.t.Helper()
 	dir = c.t.TempDir()

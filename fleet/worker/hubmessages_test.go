@@ -6,8 +6,8 @@ import (
 	"ac/fleet"
 )
 
-// TestMessagesBehindAHello: a message that arrives before the answer to a hello was read waits
-// for it, and without a hello under way an unknown process of the hub is refused at once.
+// TestMessagesBehindAHello checks that a message from a new hub process waits for the answer to a
+// pending hello. Without a pending hello, the message is refused at once.
 func TestMessagesBehindAHello(t *testing.T) {
 	t.Parallel()
 	w := &Worker{}
@@ -28,7 +28,7 @@ func TestMessagesBehindAHello(t *testing.T) {
 	}
 	over = w.beginHello()
 	go func() { taken <- w.acceptStamp(t.Context(), fleet.Stamp{Boot: "third", Seq: 1}) }()
-	over() // refused
+	over() // the hello was refused
 	if <-taken {
 		t.Error("a message of a process that did not answer was taken")
 	}

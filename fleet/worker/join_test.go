@@ -11,8 +11,8 @@ import (
 	"ac/workspace"
 )
 
-// TestARefusedInvitationIsTriedAgain: who connects while others join is turned away now and
-// then. An invitation that is spent is refused for good.
+// TestARefusedInvitationIsTriedAgain checks that Join retries a refusal, since a server may turn
+// somebody away while others join. Join gives up on a spent invitation after a few tries.
 func TestARefusedInvitationIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	key, err := fleet.NewKey(rand.Reader)

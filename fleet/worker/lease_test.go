@@ -9,22 +9,22 @@ import (
 	"ac/fleet"
 )
 
-// TestLeaseModel lets the clocks of hub and worker drift apart, and beats and answers be
-// late or lost: the provider is stopped before the hub gives its session up.
+// TestLeaseModel lets the clocks of hub and worker drift apart, and delays or loses beats and
+// answers. The provider must stop before the hub gives its session up.
 func TestLeaseModel(t *testing.T) {
 	t.Parallel()
-	const ladder = 5 * time.Second // of a stop
+	const ladder = 5 * time.Second // how long a stop takes
 	rapid.Check(t, func(t *rapid.T) {
 		drift := rapid.Float64Range(-0.004, 0.004)
 		hubRate, workerRate := 1+drift.Draw(t, "the hub's clock"), 1+drift.Draw(t, "the worker's clock")
 		offset := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "up before"))
 		lease := rapid.Int64Range(1, 7200).Draw(t, "lease")
-		var passed time.Duration // by nobody's clock
+		var passed time.Duration // true time
 		byHub := func(at time.Duration) time.Duration { return time.Duration(float64(at) * hubRate) }
 		byWorker := func(at time.Duration) time.Duration { return offset + time.Duration(float64(at)*workerRate) }
 		w := &Worker{host: Host{Elapsed: func() time.Duration { return byWorker(passed) }}}
 		a := newAttempt(w, record{State: stateStarted, LeaseS: lease, OnCutOff: fleet.CutOffStop, HeardAt: byWorker(0).Milliseconds()})
-		a.hinted = 1 << 62 // nothing is written
+		a.hinted = 1 << 62 // prevents writes
 		received := byHub(0)
 		for range rapid.IntRange(0, 20).Draw(t, "beats") {
 			sent := passed
@@ -37,7 +37,7 @@ func TestLeaseModel(t *testing.T) {
 			}
 			passed += time.Duration(rapid.Int64Range(0, int64(time.Duration(lease)*time.Second/2)).Draw(t, "pause"))
 			if a.leaseOver() {
-				return // in time: the hub heard it later than the worker counted from
+				return // in time: the worker counts from the sending of a beat, the hub from its arrival
 			}
 		}
 		fence := received + fleet.Defaults().FenceAfter(lease)

@@ -1,7 +1,7 @@
 package worker
 
-// The shipper against a hub that seals what comes in order, over a road that loses,
-// doubles, delays and reorders.
+// The shipper with a hub that seals in order, over a connection that loses, duplicates, delays and
+// reorders messages.
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// road is a log, a shipper of it, and a hub at the other end.
+// road is a log, its shipper, and the hub at the other end.
 type road struct {
 	t       failing
 	dir     string
@@ -33,17 +33,17 @@ type road struct {
 	now     time.Duration
 	lines   int
 	want    []string // ids of the drafts that are in the log, in order
-	flying  [][]byte // batches that were published and did not arrive
+	flying  [][]byte // published batches that have not arrived
 	seen    map[string]bool
 	sealed  []string
 	size    int64            // of the log
-	ends    map[string]int64 // of the lines of drafts in it
-	durable int64            // up to where the log was synced
+	ends    map[string]int64 // where each draft's line ends in the log
+	durable int64            // how far the log was synced
 	down    bool
-	loses   int // how many messages are sent whose answers do not come; every second one arrives
+	loses   int // how many of the next messages get no answer; every second one of them arrives
 }
 
-// failing is a test, or a round of one.
+// failing is what the tests use of testing.T and rapid.T.
 type failing interface {
 	Fatal(args ...any)
 	Context() context.Context
@@ -64,7 +64,7 @@ func newRoad(t failing, dir string) *road {
 	return r
 }
 
-// begin makes the shipper of a process.
+// begin creates the shipper of a new worker process.
 func (r *road) begin(sealed, generation int64) {
 	r.shipper = newShipper(shipperConfig{
 		attempt: "a", session: "s", publish: r.publish, news: func() fleet.Record { return fleet.Record{} }, spec: func() *doc.Spec { return nil },
@@ -78,7 +78,7 @@ func logged(id, session, kind string) string {
 	return fmt.Sprintf(`{"session_ref":%q,"type":%q,"payload":{"stream":"stdout"},"event_id":%q,"actor":"system","visibility":"org"}`+"\n", session, kind, id)
 }
 
-// grow appends lines of one kind.
+// grow appends n lines of one kind to the log.
 func (r *road) grow(n int, kind, session string) {
 	var text strings.Builder
 	for range n {
@@ -111,7 +111,7 @@ func (r *road) open() (durable.File, error) {
 	return &syncedFile{file, r}, err
 }
 
-// syncedFile is the log, which notes up to where it was synced.
+// syncedFile is the log. It records how far the log was synced.
 type syncedFile struct {
 	durable.File
 	road *road
@@ -143,17 +143,17 @@ func (r *road) publish(_ context.Context, id string, body []byte) (stored func(c
 			return stored, nil
 		}
 	}
-	if !r.seen[id] { // else the carrier takes it for a repetition
+	if !r.seen[id] { // otherwise the carrier drops it as a duplicate
 		r.seen[id] = true
 		r.flying = append(r.flying, slices.Clone(body))
 	}
 	return stored, nil
 }
 
-// atOnce is of a message that the carrier has.
+// atOnce is the result of publishing a message that the carrier has stored already.
 func atOnce(context.Context) error { return nil }
 
-// arrive lets the hub have a batch.
+// arrive delivers a batch to the hub.
 func (r *road) arrive(body []byte) {
 	var b fleet.Batch
 	if err := json.Unmarshal(body, &b); err != nil {
@@ -231,7 +231,7 @@ func TestShipperModel(tt *testing.T) {
 			}
 		}
 		r.down, r.loses = false, 0
-		for range 200 { // the road is good from here on
+		for range 200 { // nothing is lost from here on
 			r.step()
 			for _, body := range r.flying {
 				r.arrive(body)
@@ -313,7 +313,7 @@ func TestShipperPutsLongPayloadsAside(t *testing.T) {
 	}
 }
 
-// TestOldest: the age is that of the first draft that is not sealed, and of nothing else.
+// TestOldest checks that the age is that of the first unsealed draft.
 func TestOldest(t *testing.T) {
 	t.Parallel()
 	r := newRoad(t, t.TempDir())

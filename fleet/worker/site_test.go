@@ -28,13 +28,13 @@ import (
 
 const testHub = "abcdefghij"
 
-// site is the folder of a worker, its hub, and the process that runs now.
+// site is the folder of a worker, its hub, and the current worker process.
 type site struct {
 	t       *testing.T
 	hub     *fakeHub
 	dir     string
-	elapsed atomic.Int64 // ahead of the machine's own clock
-	starts  string       // the file to which providers write that they were started
+	elapsed atomic.Int64 // added to the machine's own clock
+	starts  string       // the file where providers record their start
 	starter func(Starter) Starter
 	host    func(*Host)
 	stopped context.CancelFunc
@@ -86,7 +86,7 @@ func (s *site) open() *Folder {
 	return folder
 }
 
-// begin runs a process of the worker.
+// begin starts a worker process, simulated by a goroutine.
 func (s *site) begin() {
 	s.t.Helper()
 	s.folder = s.open()
@@ -122,7 +122,7 @@ func (s *site) begin() {
 	go func() { s.over <- w.Run(ctx) }()
 }
 
-// end ends the process of the worker; its sessions go on.
+// end ends the worker process. Its sessions continue.
 func (s *site) end() (err error) {
 	if s.stopped == nil {
 		return nil
@@ -133,7 +133,7 @@ func (s *site) end() (err error) {
 	return errors.Join(err, s.folder.Close())
 }
 
-// restart ends the process and runs another one.
+// restart ends the worker process and starts another one.
 func (s *site) restart() {
 	s.t.Helper()
 	if err := s.end(); err != nil {
@@ -144,7 +144,7 @@ func (s *site) restart() {
 
 var orders atomic.Int64
 
-// order makes an order of a shell command.
+// order returns an order for a shell script.
 func (s *site) order(script string) fleet.Order {
 	n := orders.Add(1)
 	o := fleet.Order{
@@ -156,7 +156,7 @@ func (s *site) order(script string) fleet.Order {
 	return o
 }
 
-// settled waits until the hub has the end of an attempt.
+// settled waits until the hub has the end of an attempt, and returns it.
 func (s *site) settled(o fleet.Order) fleet.End {
 	s.t.Helper()
 	s.hub.until("the end of "+o.Attempt, func() bool { return s.hub.attempts[o.Attempt].end != nil })
@@ -165,14 +165,14 @@ func (s *site) settled(o fleet.Order) fleet.End {
 	return *s.hub.attempts[o.Attempt].end
 }
 
-// text is what the drafts of an attempt have of the output.
+// text returns the provider output that an attempt's drafts contain.
 func (s *site) text(o fleet.Order) string {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	return s.said(o)
 }
 
-// said is text with the hub locked.
+// said is text for callers that hold the hub's lock.
 func (s *site) said(o fleet.Order) string {
 	var b strings.Builder
 	for _, d := range s.hub.attempts[o.Attempt].drafts {
@@ -184,7 +184,7 @@ func (s *site) said(o fleet.Order) string {
 	return b.String()
 }
 
-// started is how many providers were started.
+// started returns how many providers were started.
 func (s *site) started() int {
 	s.t.Helper()
 	text, err := os.ReadFile(s.starts)
@@ -194,7 +194,7 @@ func (s *site) started() int {
 	return strings.Count(string(text), "started")
 }
 
-// files are the files of an archive that the worker sent.
+// files returns the files of an archive that the worker sent.
 func (s *site) files(object *fleet.Object) map[string]string {
 	s.t.Helper()
 	found := map[string]string{}
@@ -217,8 +217,8 @@ func (s *site) files(object *fleet.Object) map[string]string {
 	}
 }
 
-// waitFor is a script that waits for a file. It ends when the folder of the file is gone: a test
-// that failed leaves no session behind.
+// waitFor returns a script that waits for a file. It also ends once the file's folder is gone, so
+// that a failed test leaves no session behind.
 func waitFor(file string) string {
 	return "while ! [ -e " + file + " ]; do [ -d " + filepath.Dir(file) + " ] || exit 1; sleep 0.02; done"
 }

@@ -1,6 +1,6 @@
 package worker
 
-// What travels: secrets that do not, repositories that do.
+// Secrets, which stay on the worker, and repositories, which travel there and back.
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 package worker
 
-// Workers with real sessions, against a hub in memory.
+// Workers with real sessions and an in-memory hub.
 
 import (
 	"errors"
@@ -21,10 +21,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// hearCommand makes the test binary an agent that prints what it hears.
+// hearCommand makes the test binary an agent that prints its prompt.
 const hearCommand = "hear"
 
-// TestMain makes the test binary supervisor and guard.
+// TestMain lets the test binary act as supervisor, guard and agent.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		var err error
@@ -105,7 +105,7 @@ func TestRestartedWorkerAdoptsItsSessions(t *testing.T) {
 	if err := s.end(); err != nil {
 		t.Fatal(err)
 	}
-	touch(t, dir+"/go") // it goes on without the worker
+	touch(t, dir+"/go") // the session continues without the worker
 	s.begin()
 	s.hub.until("another hello", func() bool { return len(s.hub.hellos) > 1 })
 	s.restart()
@@ -133,7 +133,7 @@ func TestCutIsSpooledAndShippedLater(t *testing.T) {
 	}
 }
 
-// exists waits for a file.
+// exists waits until a file exists.
 func (s *site) exists(file string) {
 	s.t.Helper()
 	for s.t.Context().Err() == nil {
@@ -243,7 +243,7 @@ func TestLeaseEndsTheSessionOfAWorkerThatIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range a { // one of them may go on for ever
+	for _, r := range a { // one of them continues when it is cut off
 		if r.Attempt == goesOn.Attempt {
 			r.OnCutOff = fleet.CutOffContinue
 			if err := s.folder.writeRecord(r, false); err != nil {
@@ -269,7 +269,7 @@ func TestLeaseEndsTheSessionOfAWorkerThatIsCutOff(t *testing.T) {
 	s.settled(goesOn)
 }
 
-// recorded waits until the spool has a status of a session.
+// recorded waits until the spool records a status of a session.
 func (s *site) recorded(o fleet.Order, status string) {
 	s.t.Helper()
 	for s.t.Context().Err() == nil {
@@ -353,7 +353,7 @@ func TestSessionsStopWithTheWorkerWhereThatIsAsked(t *testing.T) {
 	if err := s.end(); err != nil {
 		t.Fatal(err)
 	}
-	s.begin() // it finds the end, which nobody else asked for
+	s.begin() // it finds the end, which the hub did not request
 	if end := s.settled(o); end.Status != doc.StatusStopped {
 		t.Errorf("the end is %+v", end)
 	}
