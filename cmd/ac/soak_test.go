@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -59,7 +60,7 @@ func describeAt(file string) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
 	for range asked {
-		runtime.GC()
+		debug.FreeOSMemory() // garbage is not held
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		text, err := json.Marshal(burden{Goroutines: runtime.NumGoroutine(), Heap: m.HeapAlloc})

@@ -365,5 +365,3 @@ func chunks(lines []string) (text string) {
 	}
 	return text
 }
-
-var _ = strings.Contains
