@@ -1,6 +1,6 @@
 package main
 
-// What the version before this one wrote is read as that version read it.
+// Compatibility: this version reads a workspace of the previous version as that version did.
 
 import (
 	"archive/tar"
@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// TestWorkspaceOfTheVersionBefore opens a workspace that the version before this one wrote and
-// compares what every read says of it with what that version said: the same text, and JSON with
-// the same members, to which others may have come.
+// TestWorkspaceOfTheVersionBefore runs read commands on a workspace written by the previous
+// version. It compares their output with that version's: text must be equal. JSON must have the
+// same members and may have more.
 func TestWorkspaceOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t)
@@ -47,7 +47,7 @@ func TestWorkspaceOfTheVersionBefore(t *testing.T) {
 	}
 }
 
-// readsOf are the reads in an output of reads.sh. The command of each ends with its status.
+// readsOf parses the output of reads.sh. Each command ends with its exit status.
 func readsOf(said string) (reads []step) {
 	for part := range strings.SplitSeq("\n"+said, "\n== ") {
 		if command, prints, ok := strings.Cut(part, "\n"); ok {
@@ -57,7 +57,7 @@ func readsOf(said string) (reads []step) {
 	return reads
 }
 
-// holds reports whether a text says all that one of the version before did.
+// holds reports whether is contains everything in was, the output of the previous version.
 func holds(is, was string) bool {
 	var now, before any
 	if json.Unmarshal([]byte(was), &before) != nil || json.Unmarshal([]byte(is), &now) != nil {

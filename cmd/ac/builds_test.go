@@ -1,6 +1,6 @@
 package main
 
-// Sessions that another build of the program started, as before an upgrade.
+// Sessions started by another build of the program, such as before an upgrade.
 
 import (
 	"os"
@@ -12,8 +12,8 @@ import (
 	"ac/internal/proc/proctest"
 )
 
-// TestSupervisorsOfOtherBuilds starts a session by another build of the program, whose file is
-// replaced as an upgrade does: status and doctor name the session until it ends.
+// TestSupervisorsOfOtherBuilds starts a session with another build of the program and deletes
+// that build's file. It checks that status and doctor report the session until it ends.
 func TestSupervisorsOfOtherBuilds(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -29,7 +29,7 @@ func TestSupervisorsOfOtherBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := filepath.Join(w.dir, "other")
-	if err := proctest.WriteProgram(other, append(text, 0)); err != nil { // what follows the program is not loaded
+	if err := proctest.WriteProgram(other, append(text, 0)); err != nil { // the extra byte is not loaded
 		t.Fatal(err)
 	}
 	sh := func(line string) string {
@@ -40,7 +40,7 @@ func TestSupervisorsOfOtherBuilds(t *testing.T) {
 		}
 		return said
 	}
-	t.Cleanup(func() { _, _ = w.shell(t, "", "ac stop --all -y") }) // where the test ended early
+	t.Cleanup(func() { _, _ = w.shell(t, "", "ac stop --all -y") }) // if the test ends early
 	sh("ac run -d -- sleep 1000")
 	if said := sh("ac status"); !strings.Contains(said, "HEALTH   ok") {
 		t.Errorf("with sessions of its own:\n%s", said)

@@ -1,6 +1,6 @@
 package main
 
-// The page that lists the commands, made from the command tree.
+// docs/commands.md, generated from the command tree.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// TestCommandsPage holds docs/commands.md to the command tree.
+// TestCommandsPage checks that docs/commands.md matches the command tree.
 func TestCommandsPage(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/commands.md"
@@ -33,7 +33,7 @@ func TestCommandsPage(t *testing.T) {
 	}
 }
 
-// commandsPage writes the page. Short commands come first, then the others by their noun.
+// commandsPage returns the page. Short commands come first, then the others by noun.
 func commandsPage(t *testing.T) string {
 	t.Helper()
 	rows := map[string][]*cobra.Command{}
@@ -81,7 +81,7 @@ func writeGroup(b *strings.Builder, title string, list []*cobra.Command) {
 	}
 }
 
-// lowered is a summary inside of a table.
+// lowered returns text with its first letter in lower case.
 func lowered(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
 const commandsHead = `# Commands

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestConsolesOfDialects pins which processes have consoles for clients of the ACECode
-// daemon, and that a shell ends with its process.
+// TestConsolesOfDialects checks which processes offer consoles to ACECode clients, and that a
+// shell ends with its process.
 func TestConsolesOfDialects(t *testing.T) {
 	t.Parallel()
 	dir, project := webWorkspace(t)
@@ -35,7 +35,7 @@ func TestConsolesOfDialects(t *testing.T) {
 		if err := errors.Join(err, cmd.Start()); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // no-op if it has ended
 		address := ""
 		for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), "Ctrl+C"); {
 			if of, found := strings.CutPrefix(lines.Text(), "AgentCompany acecode: "); found {
@@ -60,7 +60,7 @@ func TestConsolesOfDialects(t *testing.T) {
 	}
 }
 
-// isThere reports whether a process is there.
+// isThere reports whether a process exists.
 func isThere(pid int) bool {
 	process, err := os.FindProcess(pid)
 	return err == nil && process.Signal(syscall.Signal(0)) == nil

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDemo plays the demo and expects every sentence that the README shows of
-// it. Lines with times, numbers and ids differ from run to run.
+// TestDemo runs the demo and checks that it prints every sentence that the README shows. It
+// ignores lines with times, numbers and ids, which differ between runs.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	executable, err := os.Executable()
@@ -45,7 +45,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestDemoWithoutAShell says what the demo lacks before it makes anything.
+// TestDemoWithoutAShell checks that without sh the demo fails and creates no files.
 func TestDemoWithoutAShell(t *testing.T) {
 	t.Parallel()
 	executable, err := os.Executable()

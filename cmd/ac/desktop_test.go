@@ -21,8 +21,8 @@ import (
 	"ac/workspace"
 )
 
-// foreignCompany is a workspace of some projects with tasks, one of them broken,
-// as another program left it.
+// foreignCompany creates a workspace as another program might leave it: projects with tasks, one
+// of them malformed, and no index.
 func foreignCompany(t *testing.T) (dir string, projects []string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "ws")
@@ -57,7 +57,8 @@ func foreignCompany(t *testing.T) (dir string, projects []string) {
 	return dir, projects
 }
 
-// bootstrap is one process of the desktop.
+// bootstrap requests the desktop's start snapshot in a process of its own. It returns the answer
+// without times.
 func bootstrap(t *testing.T, dir, project string) string {
 	t.Helper()
 	params, err := json.Marshal(map[string]string{"workspace_dir": dir, "actor_id": "human_ceo", "scope": "project", "project_id": project, "view": "home"})
@@ -75,8 +76,8 @@ func bootstrap(t *testing.T, dir, project string) string {
 	return regexp.MustCompile(`"(generated_at|sync_ts)":"[^"]*"`).ReplaceAllString(string(out), "")
 }
 
-// TestTwelveDesktops asks for everything in twelve processes at once, on a
-// workspace that has no index yet: all get the same answer.
+// TestTwelveDesktops requests the snapshot from twelve processes at once, on a workspace without
+// an index. All must get the same answer.
 func TestTwelveDesktops(t *testing.T) {
 	t.Parallel()
 	dir, projects := foreignCompany(t)
@@ -93,8 +94,8 @@ func TestTwelveDesktops(t *testing.T) {
 	}
 }
 
-// TestPollsWriteNothing looks at every file beside the index before and after
-// the polls of a desktop: same bytes, same inode, same times.
+// TestPollsWriteNothing checks that polling changes no file except the index: same size, inode and
+// times.
 func TestPollsWriteNothing(t *testing.T) {
 	t.Parallel()
 	dir, projects := foreignCompany(t)

@@ -2,8 +2,8 @@
 
 package main
 
-// The clients of servers that are killed. Each keeps what was acknowledged to it, and returns
-// when the server is gone.
+// The clients of the servers that TestKilledDialects kills. Each records what the server
+// acknowledged, and returns when the server is gone.
 
 import (
 	"context"
@@ -16,18 +16,18 @@ import (
 	"github.com/coder/websocket"
 )
 
-// conversations are those of the ACECode client.
+// conversations are the conversations of the ACECode clients.
 type conversations struct {
 	mu  sync.Mutex
 	ids []string
 	by  map[string]*conversation
 }
 
-// conversation is a session and what was said in it.
+// conversation records what clients sent and received in a session.
 type conversation struct {
-	said    map[string]bool   // texts, whether they were acknowledged
-	decided map[string]string // choices by request, as the client was told that they count
-	last    int64             // number of the newest event that the client has
+	said    map[string]bool   // by text, whether the server acknowledged it
+	decided map[string]string // by request, the choice that the server confirmed
+	last    int64             // number of the last event received
 }
 
 func (c *conversations) draw(r *rand.Rand) (id string) {
@@ -39,14 +39,14 @@ func (c *conversations) draw(r *rand.Rand) (id string) {
 	return id
 }
 
-// of runs a change of a conversation.
+// of applies a change to a conversation.
 func (c *conversations) of(id string, change func(*conversation)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(c.by[id])
 }
 
-// Bounds of what is said in a company.
+// Limits per company: conversations, and texts in each.
 const (
 	mostConversations = 5
 	mostTexts         = 8
@@ -63,7 +63,7 @@ func (c *conversations) all() int {
 	return len(c.ids)
 }
 
-// word is a text that occurs once; one that begins with "ask" asks for a permission.
+// word returns a unique text. A text that begins with "ask" makes the agent request a permission.
 func word(r *rand.Rand) string {
 	if r.IntN(3) == 0 {
 		return fmt.Sprintf("ask touch-%x", r.Uint64())
@@ -71,7 +71,7 @@ func word(r *rand.Rand) string {
 	return fmt.Sprintf("word-%x", r.Uint64())
 }
 
-// converse begins conversations and says things in them.
+// converse starts conversations and sends texts to them.
 func (k *served) converse(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	for {
 		id := k.conversations.draw(r)
@@ -102,7 +102,7 @@ func (k *served) converse(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	}
 }
 
-// say says a text, whose client id it is too.
+// say sends a text. The text is also its client message id.
 func (k *served) say(ctx context.Context, s *dialectServer, id, text string) bool {
 	k.conversations.of(id, func(c *conversation) { c.said[text] = false })
 	if !k.call(ctx, 202, "POST", s.ace+"/api/sessions/"+id+"/messages", fmt.Sprintf(`{"text":%q,"client_message_id":%q}`, text, text), nil) {
@@ -112,7 +112,7 @@ func (k *served) say(ctx context.Context, s *dialectServer, id, text string) boo
 	return true
 }
 
-// dialed is a socket; nil when the server is gone.
+// dialed opens a WebSocket. It returns nil if the server is gone.
 func dialed(ctx context.Context, url string) *websocket.Conn {
 	conn, answer, err := websocket.Dial(ctx, url, nil)
 	if err != nil {
@@ -125,13 +125,13 @@ func dialed(ctx context.Context, url string) *websocket.Conn {
 	return conn
 }
 
-// send sends a frame; false when the server is gone.
+// send sends a frame. It returns false if the server is gone.
 func send(ctx context.Context, conn *websocket.Conn, frame any) bool {
 	text, err := json.Marshal(frame)
 	return err == nil && conn.Write(ctx, websocket.MessageText, text) == nil
 }
 
-// receive reads frames until one is as wanted; false when the server is gone.
+// receive reads frames until wanted accepts one. It returns false if the server is gone.
 func receive[F any](ctx context.Context, conn *websocket.Conn, wanted func(F) bool) (f F, ok bool) {
 	for {
 		_, text, err := conn.Read(ctx)
@@ -158,7 +158,7 @@ type aceFrame struct {
 	}
 }
 
-// decide answers what the agents of a conversation ask for.
+// decide answers permission requests in random conversations.
 func (k *served) decide(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	for {
 		id := k.conversations.draw(r)
@@ -174,7 +174,8 @@ func (k *served) decide(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	}
 }
 
-// decideIn answers what is asked in a conversation, for as many frames as given.
+// decideIn answers permission requests in a conversation until it has received the given number
+// of permission_closed and Done frames.
 func (k *served) decideIn(ctx context.Context, r *rand.Rand, s *dialectServer, id string, closed int) bool {
 	conn := dialed(ctx, "ws"+strings.TrimPrefix(s.ace, "http")+"/ws/sessions/"+id)
 	if conn == nil {
@@ -205,8 +206,8 @@ func (k *served) decideIn(ctx context.Context, r *rand.Rand, s *dialectServer, i
 	return ok
 }
 
-// follow follows a conversation from where the client left it, over all servers: each event
-// comes once.
+// follow follows a conversation from the last event received, possibly from an earlier server. It
+// checks that no event is lost or repeated.
 func (k *served) follow(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	id := k.conversations.draw(r)
 	conn := dialed(ctx, "ws"+strings.TrimPrefix(s.ace, "http")+"/ws/sessions/x")
@@ -232,27 +233,28 @@ func (k *served) follow(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	k.conversations.of(id, func(c *conversation) { c.last = last })
 }
 
-// tasks are those of the Autonoma client.
+// tasks are the tasks and files of the Autonoma clients.
 type tasks struct {
 	mu        sync.Mutex
-	by        map[string]string // what is to be done, by id
-	asked     []string          // all that was asked for
+	by        map[string]string // task texts by id
+	asked     []string          // all requested task texts
 	cancelled int
-	applied   int               // versions of the files
-	files     map[string]string // as of the version that was asked for last
-	before    map[string]string // as of the last one that was acknowledged
+	applied   int               // acknowledged versions of the files
+	files     map[string]string // the last version requested
+	before    map[string]string // the last version acknowledged
 }
 
 type object = map[string]any
 
-// autonomaFrame is an answer of the Autonoma daemon.
+// autonomaFrame is a response of the Autonoma daemon.
 type autonomaFrame struct {
 	ID     int
 	Result json.RawMessage
 	Error  *string
 }
 
-// autonomaAsk sends a request and waits for its answer; false when the server is gone.
+// autonomaAsk sends a request and waits for its response. It returns false if the server is gone
+// or reports an error.
 func (k *served) autonomaAsk(ctx context.Context, conn *websocket.Conn, method string, params, into any) bool {
 	if !send(ctx, conn, object{"id": 7, "method": method, "params": params}) {
 		return false
@@ -273,7 +275,7 @@ func (k *served) autonomaAsk(ctx context.Context, conn *websocket.Conn, method s
 	return true
 }
 
-// mostTasks bounds the jobs of a company.
+// mostTasks limits the tasks per company.
 const mostTasks = 12
 
 // task launches tasks, lists them, and cancels some.
@@ -317,7 +319,7 @@ func (k *served) task(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	}
 }
 
-// applyFiles applies one version of some files after the other.
+// applyFiles applies one version after another of the same eight files.
 func (k *served) applyFiles(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	conn := dialed(ctx, s.autonoma)
 	if conn == nil {
@@ -332,7 +334,7 @@ func (k *served) applyFiles(ctx context.Context, r *rand.Rand, s *dialectServer)
 			list = append(list, object{"id": "", "type": "code", "path": name, "content": text, "language": ""})
 		}
 		k.tasks.mu.Lock()
-		k.tasks.files = files // one more than is acknowledged
+		k.tasks.files = files // not acknowledged yet
 		k.tasks.mu.Unlock()
 		if !k.autonomaAsk(ctx, conn, "artifacts.apply", object{"artifacts": list}, nil) {
 			return

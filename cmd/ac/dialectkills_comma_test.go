@@ -2,7 +2,7 @@
 
 package main
 
-// The comma client of the campaign against servers of the dialects.
+// The comma client of TestKilledDialects.
 
 import (
 	"context"
@@ -20,13 +20,13 @@ type flows struct {
 	by map[string]*flow
 }
 
-// flow is a run.
+// flow records a run.
 type flow struct {
 	input   string
-	started bool   // it was said so
-	end     string // that was told, "" for none
-	stopped bool   // it was asked to stop
-	heard   int    // acknowledgements
+	started bool   // the server reported its start
+	end     string // the reported end, or ""
+	stopped bool   // the client stops it once it has started
+	heard   int    // number of acknowledgements
 }
 
 // commaFrame is a message of the comma daemon.
@@ -40,7 +40,7 @@ type commaFrame struct {
 	Error     struct{ Code, Message string }
 }
 
-// mostFlows bounds the runs of a company.
+// mostFlows limits the runs per company.
 const mostFlows = 8
 
 // flow starts runs and follows each to its end.
@@ -48,7 +48,7 @@ func (k *served) flow(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	for {
 		k.flows.mu.Lock()
 		id, f := "", (*flow)(nil)
-		for name, known := range k.flows.by { // one that has no end yet, or a new one
+		for name, known := range k.flows.by { // prefer a run without an end to a new one
 			if known.end == "" {
 				id, f = name, known
 			}
@@ -64,7 +64,7 @@ func (k *served) flow(ctx context.Context, r *rand.Rand, s *dialectServer) {
 	}
 }
 
-// listFlows lists the runs once; false when the server is gone.
+// listFlows lists the runs once. It returns false if the server is gone.
 func (k *served) listFlows(ctx context.Context, s *dialectServer) bool {
 	conn := dialed(ctx, s.comma)
 	if conn == nil {
@@ -75,7 +75,8 @@ func (k *served) listFlows(ctx context.Context, s *dialectServer) bool {
 	return ok
 }
 
-// flowTo brings a run to its end.
+// flowTo prepares, starts or joins a run and follows it to its end. It returns false if the server
+// is gone or the test failed.
 func (k *served) flowTo(ctx context.Context, r *rand.Rand, s *dialectServer, id string, f *flow) bool {
 	conn := dialed(ctx, s.comma)
 	if conn == nil {
@@ -116,7 +117,7 @@ func (k *served) flowTo(ctx context.Context, r *rand.Rand, s *dialectServer, id 
 	return k.follows(ctx, r, conn, id, f)
 }
 
-// follows follows a run to its end, and answers what it asks for.
+// follows follows a run to its end and answers its permission requests.
 func (k *served) follows(ctx context.Context, r *rand.Rand, conn *websocket.Conn, id string, f *flow) bool {
 	_, ok := receive(ctx, conn, func(m commaFrame) bool {
 		if m.Type == "error" && m.Code == "NO_PENDING_PERMISSION" && f.stopped {
@@ -152,7 +153,8 @@ func (k *served) follows(ctx context.Context, r *rand.Rand, conn *websocket.Conn
 	return ok && !k.t.Failed()
 }
 
-// statusOf is the status of a run in the list, "" for none; false when the server is gone.
+// statusOf returns the listed status of a run, "" if it is not listed. It returns false if the
+// server is gone.
 func (k *served) statusOf(ctx context.Context, conn *websocket.Conn, id string) (status string, ok bool) {
 	if !send(ctx, conn, object{"type": "list_strategies", "requestId": "l"}) {
 		return "", false

@@ -2,7 +2,7 @@
 
 package main
 
-// What killed servers of the dialects left: as the next one knows it, and, in the end, on the
+// Checks of what killed servers left behind: what the next server reports, and finally what is on
 // disk.
 
 import (
@@ -26,7 +26,7 @@ import (
 	"ac/workspace"
 )
 
-// knows holds what a server lists to what was acknowledged by those before.
+// knows checks that a server lists everything that earlier servers acknowledged.
 func (k *served) knows(s *dialectServer) {
 	k.t.Helper()
 	ctx, cancel := context.WithTimeout(k.t.Context(), dialecttest.Patience)
@@ -72,7 +72,8 @@ func (k *served) knows(s *dialectServer) {
 	k.filesAreWhole()
 }
 
-// filesAreWhole holds the files to one version.
+// filesAreWhole checks that the files converge to a single version: the last one acknowledged or
+// the last one requested.
 func (k *served) filesAreWhole() {
 	k.t.Helper()
 	dialecttest.Until(k.t, "the files are of one version", func() bool {
@@ -101,7 +102,7 @@ func (k *served) filesAreWhole() {
 	k.tasks.files = k.tasks.before
 }
 
-// saysAgain says what was not acknowledged to the next server.
+// saysAgain resends unacknowledged texts to the next server.
 func (k *served) saysAgain(s *dialectServer) {
 	k.t.Helper()
 	for id, c := range k.conversations.by {
@@ -113,7 +114,7 @@ func (k *served) saysAgain(s *dialectServer) {
 	}
 }
 
-// end has a last server bring everything to its end, stops it, and looks at what is left.
+// end lets a last server finish all work, stops it, and checks the disk and the processes.
 func (k *served) end() {
 	k.t.Helper()
 	s := k.serve()
@@ -134,7 +135,7 @@ func (k *served) end() {
 	deciding.Wait()
 	for id, f := range k.flows.by {
 		for f.end == "" && ctx.Err() == nil && !k.t.Failed() {
-			within, cancel := context.WithTimeout(ctx, 2*time.Second) // its end may come between two looks
+			within, cancel := context.WithTimeout(ctx, 2*time.Second) // the run may end between listing and subscribing
 			k.flowTo(within, k.r, s, id, f)
 			cancel()
 		}
@@ -146,7 +147,8 @@ func (k *served) end() {
 	dialecttest.Until(k.t, "no process is left", func() bool { return len(k.living()) == 0 })
 }
 
-// heardAll waits until everything that was said in a conversation was heard, each text once.
+// heardAll waits until a conversation is idle. It checks that each text occurs once and that the
+// agent repeated each text once, except permission requests.
 func (k *served) heardAll(ctx context.Context, s *dialectServer, id string, c *conversation) {
 	k.t.Helper()
 	var got struct {
@@ -182,7 +184,7 @@ func (k *served) heardAll(ctx context.Context, s *dialectServer, id string, c *c
 	}
 }
 
-// tasksEnd waits for the end of all tasks.
+// tasksEnd waits until all tasks have ended, and checks that none is listed twice.
 func (k *served) tasksEnd(ctx context.Context, s *dialectServer) {
 	k.t.Helper()
 	conn := dialed(ctx, s.autonoma)
@@ -211,7 +213,7 @@ func (k *served) tasksEnd(ctx context.Context, s *dialectServer) {
 	})
 }
 
-// stop ends a server as people do. It leaves no runtime file but its lock and its log.
+// stop stops a server with SIGTERM. It checks that only lock and log remain of its runtime files.
 func (k *served) stop(s *dialectServer) {
 	k.t.Helper()
 	if err := s.id.Signal(syscall.SIGTERM); err != nil {
@@ -229,7 +231,7 @@ func (k *served) stop(s *dialectServer) {
 	}
 }
 
-// onDisk holds each log to being sound, with one end for each question and each text once.
+// onDisk checks that each log is sound, ends each interaction once, and has each text once.
 func (k *served) onDisk() {
 	k.t.Helper()
 	w := dialecttest.Must(workspace.Open(k.env, k.dir))
@@ -283,7 +285,7 @@ func (k *served) onDisk() {
 	}
 }
 
-// asDecided holds the ends of questions to what the client was told of them.
+// asDecided checks that interactions ended as the server had confirmed to the client.
 func (k *served) asDecided(id string, ends map[string]string) {
 	k.t.Helper()
 	c := k.conversations.by[id]
@@ -297,7 +299,7 @@ func (k *served) asDecided(id string, ends map[string]string) {
 	}
 }
 
-// living are the processes of this company.
+// living returns the pids of this company's processes.
 func (k *served) living() (pids []int) {
 	k.t.Helper()
 	environs := dialecttest.Must(filepath.Glob("/proc/[0-9]*/environ"))

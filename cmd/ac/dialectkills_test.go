@@ -2,9 +2,9 @@
 
 package main
 
-// Kills of the process that serves the dialects, at random moments, while clients of each
-// protocol start, say, answer, stop and list things. The process is one in the foreground, one
-// in the background, or a control room. What was acknowledged is there afterwards, and once.
+// Crash tests: kill the process that serves the dialects at random moments, while clients of each
+// protocol send requests. The process runs in the foreground, in the background, or as a control
+// room. Everything acknowledged must survive, exactly once.
 
 import (
 	"bufio"
@@ -39,15 +39,15 @@ var (
 	killSeed     = flag.Uint64("seed", 0, "of the moments and requests; 0 draws one")
 )
 
-// served is a company whose servers are killed, and what they acknowledged.
+// served is a company whose servers are killed. It records what they acknowledged.
 type served struct {
 	t                  *testing.T
 	r                  *rand.Rand
 	env                workspace.Env
 	dir, project, repo string
-	temp, sockets      string // of all processes
-	strategy           string // a file
-	kinds              int    // of the first server
+	temp, sockets      string // for all processes
+	strategy           string // path of the strategy file
+	kinds              int    // modulo 3, the kind of the last server started
 
 	conversations *conversations
 	tasks         *tasks
@@ -57,15 +57,15 @@ type served struct {
 // dialectServer is a process that serves all dialects.
 type dialectServer struct {
 	id                   proc.Identity
-	wait                 func() // until it is gone
+	wait                 func() // waits until it is gone
 	ace, autonoma, comma string // addresses
 }
 
-// latestKill is how long after a server came up it is killed at the most.
+// latestKill is the longest time that clients run before the server is killed.
 const latestKill = 1200 * time.Millisecond
 
-// TestKilledDialects kills servers over one company after the other, and looks at what each
-// left by the next one's eyes, and at everything in the end.
+// TestKilledDialects kills the servers of one company after another. After each kill it checks what
+// the next server reports. At the end of a company it also checks the disk and the processes.
 func TestKilledDialects(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("SKIPPED: processes are found in /proc, which is not here")
@@ -126,18 +126,18 @@ func newServed(t *testing.T, r *rand.Rand) *served {
 	return k
 }
 
-// stopAll ends what a failed test left.
+// stopAll stops the processes that a failed test left running.
 func (k *served) stopAll() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.t.Context()), dialecttest.Patience)
 	defer cancel()
 	for _, words := range [][]string{{"dialect:stop", "acecode", k.dir, "--project", k.project}, {"session:stop", k.dir, "--all"}} {
-		cmd := exec.CommandContext(ctx, os.Args[0], words...) //nolint:gosec // it is this test
+		cmd := exec.CommandContext(ctx, os.Args[0], words...) //nolint:gosec // it runs this test binary
 		cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_RUNTIME_DIR="+k.sockets)
-		_ = cmd.Run() // nothing may run any more
+		_ = cmd.Run() // best effort: nothing may be running
 	}
 }
 
-// command is the program with the environment of this company.
+// command returns the program as a command, with this company's environment.
 func (k *served) command(words ...string) *exec.Cmd {
 	k.t.Helper()
 	cmd := program(k.t, words...)
@@ -154,9 +154,8 @@ func (k *served) run(words ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// free is an address on loopback that nobody listens at, and none of those that are taken already,
-// below the ports that systems give to clients: another process would get it before the server
-// does.
+// free returns a loopback address that is not in use and not in taken. Its port is below the
+// ephemeral range, so that no outgoing connection takes it before the server listens.
 func (k *served) free(taken map[string]string) (address string) {
 	k.t.Helper()
 	dialecttest.Until(k.t, "there is a free port", func() bool {
@@ -216,8 +215,8 @@ func (k *served) inForeground(s *dialectServer, words []string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = io.Copy(io.Discard, lines) // until it ends
-		_ = cmd.Wait()                    // it was killed
+		_, _ = io.Copy(io.Discard, lines) // drain until it ends
+		_ = cmd.Wait()                    // fails: it was killed
 	}()
 	s.wait = func() { <-ended }
 }
@@ -247,8 +246,7 @@ func (k *served) runtimeDir() string {
 	return filepath.Join(k.dir, filepath.FromSlash(workspace.DialectsDir), "acecode", k.project, "run")
 }
 
-// kill starts a server, sees whether it knows what was acknowledged before, and kills it in the
-// middle of what its clients ask for.
+// kill starts a server, checks what it knows, and kills it while its clients send requests.
 func (k *served) kill() {
 	k.t.Helper()
 	s := k.serve()
@@ -259,13 +257,13 @@ func (k *served) kill() {
 		r := rand.New(rand.NewPCG(k.r.Uint64(), 5))
 		group.Go(func() { client(k.t.Context(), r, s) })
 	}
-	time.Sleep(time.Duration(k.r.Int64N(int64(latestKill)))) // the random moment itself
+	time.Sleep(time.Duration(k.r.Int64N(int64(latestKill)))) // a random moment
 	if err := s.id.Signal(syscall.SIGKILL); err != nil {
 		k.t.Errorf("it was gone before it was killed: %v", err)
 	}
 	s.wait()
 	group.Wait()
-	old := time.Now().Add(-3 * time.Minute) // what a killed writer left counts as stale then
+	old := time.Now().Add(-3 * time.Minute) // makes the lock of a killed writer stale
 	if err := os.Chtimes(filepath.Join(k.dir, ".local/locks/workspace.write.lock"), old, old); err != nil && !os.IsNotExist(err) {
 		k.t.Error(err)
 	}
@@ -274,7 +272,8 @@ func (k *served) kill() {
 	}
 }
 
-// call sends a request to the ACECode daemon; false when the server is gone.
+// call sends a request to the ACECode daemon. It returns false if the server is gone or the status
+// is not want.
 func (k *served) call(ctx context.Context, want int, method, url, body string, into any) bool {
 	code, text, err := fetch(ctx, method, url, body, 64<<20)
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// The examples in the help of the short commands, run as they stand.
+// Tests that run the examples in the help of the short commands.
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 	"ac/internal/terminal"
 )
 
-// exampleWorld makes the workspace that the examples are about. The run 4WKKE6 of the
-// examples is its newest one, which changed a file in a worktree. Ann is a script that speaks
-// as codex app-server does: the shell finds it by the word that codex gets.
+// exampleWorld creates the workspace that the examples refer to. Their run 4WKKE6 stands for its
+// newest run, which changed a file in a worktree. Ann's provider binary is /bin/sh: called as
+// "codex app-server" would be, it runs the script app-server, which speaks that protocol.
 const exampleWorld = `set -e
 git init -q -b main shop
 cd shop
@@ -64,25 +64,25 @@ cd w
 printf %s "$R" >../run
 `
 
-// notHere are short commands that the tests of this file leave out, with the reason.
+// notHere returns the short commands that these tests skip, with the reason.
 func notHere() map[string]string { return map[string]string{} }
 
-// notRun are examples that only a terminal, a live agent or a signal can end, by their
-// beginnings. Each command has another one that is run, or is tried in tmux_test.go.
+// notRun returns prefixes of examples that need a terminal, a live agent or a signal to end. Each
+// of these commands has another example that runs, or a test in tmux_test.go.
 func notRun() []string {
 	return []string{
 		"ac web", "ac attach", "ac watch", "ac say --run", "ac continue", "ac answer", "ac init ~/acme", "ac land --undo", "ac top",
 	}
 }
 
-// world is a workspace with everything that the examples name.
+// world is a workspace with everything that the examples refer to.
 type world struct {
 	dir string // holds the workspace w, the repository shop, and the program in bin
 	run string // the id of the newest run
 	env []string
 }
 
-// newWorld makes the one of the short commands.
+// newWorld creates the world of the short commands.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := emptyWorld(t)
@@ -98,7 +98,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// emptyWorld makes one with the program alone. It skips the test where git or bash is missing.
+// emptyWorld creates a world with only the program, and no workspace. It skips the test if git or
+// bash is missing.
 func emptyWorld(t *testing.T) *world {
 	t.Helper()
 	for _, program := range []string{"git", "bash"} {
@@ -124,13 +125,13 @@ func emptyWorld(t *testing.T) *world {
 // shell runs a command line in a folder and returns what it prints.
 func (w *world) shell(t *testing.T, at, line string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-c", line) // what cleans up comes behind its end
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-c", line) // cleanups run after it is canceled
 	cmd.Dir, cmd.Env = filepath.Join(w.dir, at), w.env
 	said, err := cmd.CombinedOutput()
 	return string(said), err
 }
 
-// proposal makes something to decide, and returns the end of its id.
+// proposal creates a memory proposal to decide on, and returns the ending of its id.
 func (w *world) proposal(t *testing.T) string {
 	t.Helper()
 	said, err := w.shell(t, "", `ac memory:delta w --project Checkout --under '## Decisions' --by Ann --run run_x --ctx ctx_x --visibility org --title Cuts --insert '- On Tuesdays' 2>/dev/null | grep -o 'art_[0-9A-Z]\{26\}' | head -1 | tail -c 7`)
@@ -168,7 +169,7 @@ func TestExamplesOfShortCommands(t *testing.T) {
 					line = strings.ReplaceAll(line, id, w.proposal(t))
 				}
 			}
-			// Each begins with a clean work tree: one of them applies a patch.
+			// Each example starts with a clean work tree: one of them applies a patch.
 			if said, err := w.shell(t, "shop", "git checkout -q .; "+names.Replace(line)); err != nil {
 				t.Errorf("%s: %v\n%s", line, err, said)
 			}
@@ -176,8 +177,8 @@ func TestExamplesOfShortCommands(t *testing.T) {
 	}
 }
 
-// TestOverview holds the help of the program to its size: it is one small screen, and every
-// short command is in it or in the list of all.
+// TestOverview checks that the program's help fits 16 lines of 80 columns, and that
+// "ac help --all" lists every available command.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})

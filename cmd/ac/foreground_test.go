@@ -1,7 +1,7 @@
 package main
 
-// Runs in the foreground, in a real terminal: what their followers show, ask and do on
-// keys; and what becomes of a run whose follower is killed.
+// Foreground runs in a real terminal: what their followers show and ask, how they handle keys, and
+// what happens to a run whose follower is killed.
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 	"ac/internal/proc/proctest"
 )
 
-// newHome is a screen in a repository of an empty home, where ac, git, and a scripted agent
-// in the place of codex are in PATH.
+// newHome starts a screen in a Git repository, with an empty home directory. PATH has ac, and a
+// scripted agent instead of codex.
 func newHome(t *testing.T, columns string) *screen {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -53,13 +53,13 @@ func newHome(t *testing.T, columns string) *screen {
 	return s
 }
 
-// presses sends keys.
+// presses sends keys to the terminal.
 func (s *screen) presses(keys ...string) {
 	s.t.Helper()
 	s.run(append([]string{"send-keys"}, keys...)...)
 }
 
-// masked is a screen up to the status, with ids and times replaced.
+// masked returns a screen up to the status, with ids and times replaced.
 func masked(text string) string {
 	text = regexp.MustCompile(`\b[0-9A-Z]{6}\b`).ReplaceAllString(text, "IDENDS")
 	text = regexp.MustCompile(`\b[0-9]+(\.[0-9])?s\b`).ReplaceAllString(text, "N.Ns")
@@ -67,8 +67,8 @@ func masked(text string) string {
 	return text
 }
 
-// TestAMinute goes from an empty home to a live agent that asks and is answered, and to its
-// change, as recorded at two widths.
+// TestAMinute starts with an empty home, runs an agent, answers its request, and shows its change.
+// It compares the screens with golden files at two widths.
 func TestAMinute(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []string{"80", "140"} {
@@ -89,7 +89,7 @@ func TestAMinute(t *testing.T) {
 	}
 }
 
-// TestEnterDecidesNothing: an empty line is no answer to an agent; it is asked for again.
+// TestEnterDecidesNothing checks that an empty line answers nothing: ac prompts again.
 func TestEnterDecidesNothing(t *testing.T) {
 	t.Parallel()
 	s := newHome(t, "80")
@@ -103,8 +103,8 @@ func TestEnterDecidesNothing(t *testing.T) {
 	s.shows("status=0")
 }
 
-// TestAnswersAreForWhatWasShown: what is typed after the answer to a request does not answer the next
-// one, and one that somebody else answers is not asked any more.
+// TestAnswersAreForWhatWasShown checks that type-ahead does not answer the next request. It also
+// checks that the prompt ends when somebody else answers the request.
 func TestAnswersAreForWhatWasShown(t *testing.T) {
 	t.Parallel()
 	s := newHome(t, "80")
@@ -131,8 +131,8 @@ func TestAnswersAreForWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestInitShowsThatItLooks has a program in PATH that takes its time: a line says how many of the
-// programs were looked at, and is gone at the end.
+// TestInitShowsThatItLooks checks the progress line of init, with a slow program in PATH. The line
+// counts the programs checked and disappears at the end.
 func TestInitShowsThatItLooks(t *testing.T) {
 	t.Parallel()
 	s := newHome(t, "80")
@@ -152,7 +152,7 @@ func TestInitShowsThatItLooks(t *testing.T) {
 	}
 }
 
-// recorded compares a screen with the file of its name.
+// recorded compares a screen with the golden file of that name.
 func recorded(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", "screens", name+".txt")
@@ -167,8 +167,8 @@ func recorded(t *testing.T, name, got string) {
 	}
 }
 
-// TestKeysOfARun: Ctrl-C stops a run, twice kills it; Ctrl-\ leaves it; Ctrl-Z stops only
-// the follower.
+// TestKeysOfARun checks that Ctrl-C stops a run and a second Ctrl-C kills it. Ctrl-\ leaves it
+// running; Ctrl-Z suspends only the follower.
 func TestKeysOfARun(t *testing.T) {
 	t.Parallel()
 	s := newHome(t, "100")
@@ -203,8 +203,8 @@ func TestKeysOfARun(t *testing.T) {
 	s.shows("✓ done")
 }
 
-// TestAttach speaks with a live agent by a line: it asks, is answered, steered, interrupted,
-// left and taken up again.
+// TestAttach uses the line mode of ac attach: it answers, steers, detaches from, stops and
+// continues a live agent.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	s := newHome(t, "100")
@@ -243,8 +243,8 @@ func TestAttach(t *testing.T) {
 	s.shows("left running; ac attach ")
 }
 
-// TestFollowersAreKilled kills the followers of a run: the run goes on, and the terminal can
-// be used.
+// TestFollowersAreKilled checks that a run continues after its follower is killed, and that the
+// terminal stays usable.
 func TestFollowersAreKilled(t *testing.T) {
 	t.Parallel()
 	s := newHome(t, "100")

@@ -11,8 +11,8 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// TestEveryCommandExplainsItself holds every command to a summary and an
-// example that names the command.
+// TestEveryCommandExplainsItself checks that every command has a summary, an example that names
+// it, and descriptions of its options.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
@@ -37,8 +37,9 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	}
 }
 
-// TestEveryJSONCommandTakesJSON holds every command whose line in the table of
-// docs/scripting.md mentions JSON to the flag.
+// TestEveryJSONCommandTakesJSON checks that every command that prints JSON according to
+// docs/scripting.md accepts --json. It also checks that the page lists all commands that always
+// print JSON.
 func TestEveryJSONCommandTakesJSON(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/scripting.md")
@@ -55,7 +56,7 @@ func TestEveryJSONCommandTakesJSON(t *testing.T) {
 		for name := range strings.SplitSeq(names, "`, `") {
 			told[name] = true
 			if name == "run:execute" || name == "agent:self-improve-cycle" {
-				continue // --json may belong to the command line that they take
+				continue // --json may belong to the command line that they run
 			}
 			cmd, _, err := root.Find([]string{name})
 			if err != nil || cmd.Flags().Lookup("json") == nil {

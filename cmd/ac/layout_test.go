@@ -1,6 +1,6 @@
 package main
 
-// The layout in docs/formats.md, held to what commands write.
+// Helpers that check the layout in docs/formats.md against what commands write.
 
 import (
 	"io/fs"
@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// formatsLayout are the names that the layout in docs/formats.md allows below a workspace: the
-// beginning of a name for directories, all of it for files.
+// formatsLayout returns patterns of the paths that the layout in docs/formats.md allows in a
+// workspace. Patterns of directories match a prefix, those of files the whole path.
 func formatsLayout(t *testing.T) []*regexp.Regexp {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/formats.md")
@@ -44,7 +44,7 @@ func formatsLayout(t *testing.T) []*regexp.Regexp {
 		for _, word := range words {
 			pattern := strings.ReplaceAll(regexp.QuoteMeta(at+word), `\*`, `[^/]+`)
 			if !strings.HasSuffix(at+word, "/") {
-				pattern += `(-[a-z]+)?$` // a database has files beside it
+				pattern += `(-[a-z]+)?$` // files beside a database, such as -wal
 			}
 			names = append(names, regexp.MustCompile("^"+pattern))
 		}
@@ -55,7 +55,8 @@ func formatsLayout(t *testing.T) []*regexp.Regexp {
 	return names
 }
 
-// checkLayout walks a workspace and reports every file that the layout does not have.
+// checkLayout walks a workspace and reports every file that is missing from the layout. It returns
+// the number of files.
 func checkLayout(t *testing.T, dir string, names []*regexp.Regexp) (files int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {

@@ -9,8 +9,8 @@ import (
 	"ac/web"
 )
 
-// TestThirdPartyPage holds docs/third-party.md to what is vendored, and the licenses to their
-// libraries.
+// TestThirdPartyPage checks that docs/third-party.md matches the vendored libraries, and that the
+// license texts include theirs.
 func TestThirdPartyPage(t *testing.T) {
 	t.Parallel()
 	page, err := thirdParty()
@@ -29,8 +29,7 @@ func TestThirdPartyPage(t *testing.T) {
 	}
 }
 
-// thirdParty is the page docs/third-party.md: what is vendored, from where, and under which
-// license.
+// thirdParty returns docs/third-party.md: the vendored libraries with their sources and licenses.
 func thirdParty() (string, error) {
 	list, _, err := web.Libraries()
 	var b strings.Builder

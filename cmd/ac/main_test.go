@@ -1,16 +1,18 @@
 package main
 
-// The scripts in testdata/script run the real program: the test binary is the
-// command "ac" inside them. What they have beyond the usual commands:
+// The scripts in testdata/script run the real program: the command "ac" is the test binary. They
+// have these extra commands:
 //
-//	exits STATUS COMMAND...    run a command that must end with this status
-//	capture NAME [KEY]         keep the last output, or a member of its JSON object, in a variable
+//	exits STATUS COMMAND...    run a command and check its exit status
+//	capture NAME [KEY]         save the last stdout in a variable; KEY, or KEY.KEY, picks a string
+//	                           from its JSON
 //	flip FILE OLD NEW          overwrite the first OLD in a file with a NEW of the same length
 //	signalled SIGNAL STATUS MARK COMMAND...
-//	                           run a command, signal it once the file MARK is there, compare its status;
-//	                           its input is the file "requests", if any, and stays open
+//	                           run a command, signal it once MARK appears, and check its status.
+//	                           MARK is a file, or printed:WORD for a word of the output. The file
+//	                           "requests", if it exists, goes to stdin, which stays open.
 //	session PROJECT RUN WORD...
-//	                           launch words as a session of a run in the workspace "w"
+//	                           launch a command line as the session of a run in the workspace "w"
 
 import (
 	"bytes"
@@ -32,11 +34,11 @@ import (
 	"ac/runs/session"
 )
 
-// asProgram is the variable that makes the test binary the program itself.
+// asProgram is the environment variable that makes the test binary act as the program.
 const asProgram = "AC_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	// Sessions start this binary again by its own path.
+	// Sessions start this binary by its path.
 	hidden := len(os.Args) > 1 && (os.Args[1] == session.SuperviseCommand || os.Args[1] == session.GuardCommand || os.Args[1] == job.RunCommand || os.Args[1] == "mcp:serve")
 	if len(os.Args) == 2 && os.Args[1] == toolAgentWord {
 		os.Exit(agentMain())
@@ -61,7 +63,7 @@ func TestCommands(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // instrumented programs linger for a second each
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise the race detector delays each exit by a second
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -180,7 +182,7 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	compare(ts, got, args[1])
 }
 
-// awaited waits for a state.
+// awaited waits until a condition holds. It returns false after 20 seconds.
 func awaited(there func() bool) bool {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -2,7 +2,7 @@
 
 package main
 
-// The parts of a release: go test -tags man ./cmd/ac -run TestRelease
+// Tests of what a release needs: go test -tags man ./cmd/ac -run TestRelease
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// TestReleasePages writes the pages of help:man: one for each command that people and
-// programs have, the same each time, with everything that stands in the help.
+// TestReleasePages checks the man pages of help:man: one for each command that is not hidden, and
+// reproducible. It also checks some of their contents.
 func TestReleasePages(t *testing.T) {
 	t.Parallel()
 	pages := func() map[string]string {
@@ -68,7 +68,8 @@ func TestReleasePages(t *testing.T) {
 	}
 }
 
-// TestReleaseBill reads the bill of this very program from its file.
+// TestReleaseBill checks that help:sbom reads the bill of materials of this test binary, and
+// rejects a file that is not a program.
 func TestReleaseBill(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -20,7 +20,7 @@ import (
 	"ac/workspace"
 )
 
-// granted is a session that an agent works in, without the agent.
+// granted starts the supervisor of a session without an agent. It returns the path of its grant.
 func granted(t *testing.T) (supervisor *granttest.Supervisor, file string) {
 	t.Helper()
 	dir, projects := foreignCompany(t)
@@ -35,14 +35,14 @@ func granted(t *testing.T) (supervisor *granttest.Supervisor, file string) {
 	return supervisor, supervisor.Serve(t, sockets)
 }
 
-// mcpServe is `ac mcp:serve`, as an agent starts it: with an environment of its own.
+// mcpServe returns `ac mcp:serve` as an agent starts it: with a minimal environment.
 func mcpServe(file string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "mcp:serve", "--grant", file)
 	cmd.Env = []string{asProgram + "=1", "GORACE=atexit_sleep_ms=0", "HOME=" + os.Getenv("HOME"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
 	return cmd
 }
 
-// TestMCPServe has the client of the official SDK use the tools of a session.
+// TestMCPServe uses the tools of a session with the client of the official SDK.
 func TestMCPServe(t *testing.T) {
 	t.Parallel()
 	supervisor, file := granted(t)
@@ -69,8 +69,8 @@ func TestMCPServe(t *testing.T) {
 	supervisor.End()
 }
 
-// TestMCPServeSurvivesMalformedLines, and ends with its session though its input stays
-// open.
+// TestMCPServeSurvivesMalformedLines also checks that the server ends with its session even if its
+// stdin stays open.
 func TestMCPServeSurvivesMalformedLines(t *testing.T) {
 	t.Parallel()
 	supervisor, file := granted(t)
@@ -102,12 +102,12 @@ func TestMCPServeSurvivesMalformedLines(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	if took := time.Since(began); took > 10*time.Second { // a second on a machine at rest
+	if took := time.Since(began); took > 10*time.Second { // about one second on an idle machine
 		t.Errorf("it ended after %s", took)
 	}
 }
 
-// TestMCPServeWithoutAGrant serves no tool.
+// TestMCPServeWithoutAGrant checks that the server serves no tools without a valid grant.
 func TestMCPServeWithoutAGrant(t *testing.T) {
 	t.Parallel()
 	supervisor, file := granted(t)

@@ -1,7 +1,7 @@
 package main
 
-// A scripted agent that uses tools: it speaks as codex app-server does, starts the MCP
-// server that it is given, and calls the tools that its prompt names.
+// A scripted agent that uses tools: it speaks the protocol of codex app-server, starts the MCP
+// server from its configuration, and calls the tools that its prompt names.
 
 import (
 	"bufio"
@@ -16,9 +16,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// toolAgentWord makes the test binary the agent. A prompt is calls, parted by " | ": the
-// name of a tool and its arguments. The word kill is the agent's own: it kills the
-// server, which is started anew.
+// toolAgentWord makes the test binary act as the agent. A prompt is a list of calls separated by
+// " | ": each is the name of a tool and its arguments. The call "kill" kills the MCP server; the
+// next call starts it again.
 const toolAgentWord = "app-server"
 
 type toolAgent struct {
@@ -66,13 +66,13 @@ func (a *toolAgent) take(line []byte) error {
 	return nil
 }
 
-// step does one step and returns what the agent says of it.
+// step performs one call and returns the agent's message about it.
 func (a *toolAgent) step(step string) string {
 	ctx := context.Background()
 	name, arguments, _ := strings.Cut(step, " ")
 	if name == "kill" {
 		err := a.server.Process.Signal(syscall.SIGKILL)
-		_ = a.client.Close() // of a server that is gone
+		_ = a.client.Close() // fails: the server is gone
 		a.client = nil
 		return fmt.Sprint("killed: ", err)
 	}
@@ -81,7 +81,7 @@ func (a *toolAgent) step(step string) string {
 			return "no server"
 		}
 		a.server = exec.Command(a.command, a.args...)
-		a.server.Env = []string{"PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")} // as codex does
+		a.server.Env = []string{"PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")} // codex passes on few variables
 		client := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil)
 		var err error
 		if a.client, err = client.Connect(ctx, &sdk.CommandTransport{Command: a.server}, nil); err != nil {
@@ -105,7 +105,7 @@ func (a *toolAgent) step(step string) string {
 	return name + ": " + text
 }
 
-// agentMain is the agent.
+// agentMain runs the agent and returns its exit status.
 func agentMain() int {
 	a := &toolAgent{}
 	in := bufio.NewScanner(os.Stdin)
@@ -117,7 +117,7 @@ func agentMain() int {
 		}
 	}
 	if a.client != nil {
-		_ = a.client.Close() // it ends with the agent
+		_ = a.client.Close() // the agent ends anyway
 	}
 	return 0
 }

@@ -1,6 +1,6 @@
 package main
 
-// The commands that the documents name, held to those that there are.
+// Checks that the commands in the documents exist.
 
 import (
 	"io"
@@ -15,8 +15,8 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// TestDocumentsNameCommandsThatAreThere checks each command line in the documents: the command
-// and its options. It checks each name of a command that stands alone, too.
+// TestDocumentsNameCommandsThatAreThere checks the command and the options of each command line in
+// the documents. It also checks command names that stand alone.
 func TestDocumentsNameCommandsThatAreThere(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
@@ -41,7 +41,7 @@ func TestDocumentsNameCommandsThatAreThere(t *testing.T) {
 	inProse := regexp.MustCompile("(?m)(?:`|^ {4,})ac ([^`\n]+)")
 	alone := regexp.MustCompile("`([a-z]+:[a-z][a-z:-]*)`")
 	command := regexp.MustCompile(`^[a-z]+(:[a-z-]+)*$`)
-	// ac-hub has the options of those, and a runner of jobs is nobody's command.
+	// The options of the hub commands are in ac-hub; job:run is internal.
 	elsewhere := map[string]bool{"hub:start": true, "hub:permissions": true, "job:run": true}
 	lines := 0
 	for _, file := range append(pages, "../../README.md", "../../SECURITY.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md") {
@@ -78,7 +78,7 @@ func TestDocumentsNameCommandsThatAreThere(t *testing.T) {
 	}
 }
 
-// checkOptions looks for the options of a command line among those of its command.
+// checkOptions checks that a command has the options of a command line.
 func checkOptions(t *testing.T, root *cobra.Command, page string, words []string) {
 	t.Helper()
 	cmd, _, err := root.Find(words[:1])
@@ -89,7 +89,7 @@ func checkOptions(t *testing.T, root *cobra.Command, page string, words []string
 	option := regexp.MustCompile(`^(--[a-z][a-z-]*|-[a-zA-Z])(=.*)?$`)
 	for _, word := range words[1:] {
 		if word == "--" || word == "--argv" || strings.HasPrefix(word, "#") || word == "|" || word == "&&" {
-			return // words of another program, or none
+			return // what follows belongs to another program or to the shell
 		}
 		found := option.FindStringSubmatch(word)
 		if found == nil {

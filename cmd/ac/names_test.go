@@ -11,7 +11,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// notLookedUp are the options that name what has an id and are not looked up, with the
+// notLookedUp returns the options that name something with an id but are not looked up, with the
 // reason.
 func notLookedUp() map[string]string {
 	return map[string]string{
@@ -34,8 +34,8 @@ func notLookedUp() map[string]string {
 	}
 }
 
-// TestEveryIDOptionTakesNames walks the command tree: every option that names a recorded
-// thing is looked up, or says here why not.
+// TestEveryIDOptionTakesNames checks that every option or argument that names a recorded thing is
+// looked up, or has a reason in notLookedUp.
 func TestEveryIDOptionTakesNames(t *testing.T) {
 	t.Parallel()
 	things := regexp.MustCompile(`^(project|agent|team|run|task|tasks|milestone|artifact|job|assignee|worker|manager|actor|interaction|share|target)(-|$)`)
@@ -48,7 +48,7 @@ func TestEveryIDOptionTakesNames(t *testing.T) {
 		if words := strings.Fields(cmd.Use); len(words) > 2 && cli.ArgumentKind(cmd) == "" && ids.MatchString("id of "+words[2]) {
 			switch strings.Trim(words[2], "<[]>") {
 			case "prompt", "out", "workflow", "host", "query":
-			case "worker", "--worker", "options", "key=value...": // machines are looked up by the hub
+			case "worker", "--worker", "options", "key=value...": // the hub looks up machines
 			default:
 				t.Errorf("%s: the argument %s is not looked up", cmd.Name(), words[2])
 			}

@@ -10,8 +10,8 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// TestFullOutput pins that a command whose text is not taken fails, and says so,
-// whatever way it prints.
+// TestFullOutput checks that commands fail with an error if stdout cannot be written, however they
+// print.
 func TestFullOutput(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -1,6 +1,6 @@
 package main
 
-// The transcripts of the pages in docs, run as they stand.
+// Tests that run the transcripts of the pages in docs.
 
 import (
 	"os"
@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// pagesCodex is a codex that is signed in. In a conversation it says hello; for jobs it writes
-// a text, or approves one.
+// pagesCodex installs a scripted codex that is signed in. In a conversation it says hello; for jobs
+// it writes a text, or approves one.
 const pagesCodex = `cat >bin/codex <<'END'
 #!/bin/sh
 case "$*" in
@@ -41,7 +41,8 @@ END
 chmod 755 bin/codex
 `
 
-// pagesWorlds make, by page, what its transcripts begin with. FLOW is the first YAML of the page.
+// pagesWorlds returns, by page, the script that prepares its transcripts. FLOW is the first YAML
+// block of the page.
 func pagesWorlds() map[string]string {
 	const acme = `ac workspace:init acme --name Acme >/dev/null
 ac project:new acme --name Site >/dev/null
@@ -59,8 +60,8 @@ printf '%s' "$FLOW" >acme/org/workflows/review/refine.yaml
 	}
 }
 
-// TestPages runs every transcript of every page but the README's and expects what they show.
-// Only the agent is a script, and the ports are those that are free.
+// TestPages runs all transcripts of all pages except the README and compares their output. Only the
+// agent is scripted, and free ports replace those of the page.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	worlds := pagesWorlds()
@@ -87,7 +88,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// runPage runs the transcripts of a page in one shell, in a world of their own.
+// runPage runs the transcripts of a page in one shell, in a world of its own.
 func runPage(t *testing.T, text, world string) {
 	var steps []step
 	for _, block := range consoles(text) {
@@ -106,12 +107,12 @@ func runPage(t *testing.T, text, world string) {
 	for _, s := range steps {
 		script += pageCommand(s) + "\nprintf '\\036'\n"
 	}
-	// The conversations of a daemon outlive it.
+	// The sessions of conversations outlive their daemon.
 	said, err := shell("", script+"if [ -d acme ]; then ac session:stop acme --all >/dev/null; fi\n")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	passing := regexp.MustCompile(`(?m)^.* (queued|running)\n`) // states that may be over when they are looked at
+	passing := regexp.MustCompile(`(?m)^.* (queued|running)\n`) // transient states
 	printed := strings.Split(said, "\x1e")[1:]
 	for i, s := range steps {
 		got, want := passing.ReplaceAllString(printed[i], ""), passing.ReplaceAllString(s.prints, "")
@@ -121,8 +122,8 @@ func runPage(t *testing.T, text, world string) {
 	}
 }
 
-// pageCommand is what the shell runs for a step: with the id of the project, at free ports. A
-// server that would run on is ended once it listens, and what an agent says is waited for.
+// pageCommand returns the shell command of a step, with the project's id and a free port. It stops
+// a server once it listens. It repeats curl until the output matches, since agents take time.
 func pageCommand(s step) string {
 	line := strings.NewReplacer(`"proj_…"`, `"'$(ls acme/work/projects)'"`, "proj_…", "$(ls acme/work/projects)", "http://127.0.0.1:28080/", "${URL}").Replace(s.command)
 	free := " --listen 127.0.0.1:0"

@@ -1,6 +1,6 @@
 package main
 
-// The examples in the help of all other commands, run as they stand but for the ids in them.
+// Tests that run the examples in the help of all other commands, with real ids.
 
 import (
 	"fmt"
@@ -18,10 +18,10 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// exampleID is an id in an example, and the option that it belongs to, if any.
+// exampleID matches an id in an example, and the option that it belongs to, if any.
 var exampleID = regexp.MustCompile(`(?:--([a-z-]+) )?\b(local_run|proj|agent|run|task|ms|art|job|team|help|share|cp|int)_(?:[0-9A-Z]{26}|1\b)`)
 
-// plumbingExamples are the command lines in the help of cmd, continued lines joined.
+// plumbingExamples returns the command lines in the help of cmd, with continued lines joined.
 func plumbingExamples(cmd *cobra.Command) []string {
 	text := strings.ReplaceAll(cmd.Example, "\\\n", " ")
 	var lines []string
@@ -49,13 +49,13 @@ func TestExamplesOfPlumbing(t *testing.T) {
 	if files := checkLayout(t, filepath.Join(w.dir, "acme"), formatsLayout(t)); files < 100 {
 		t.Errorf("the examples left %d files", files)
 	}
-	// Jobs and runs that examples began end before their folder does.
+	// Stop the jobs and runs that examples started before their folder is deleted.
 	if said, err := w.shell(t, "", "ac session:stop acme --all"); err != nil {
 		t.Errorf("%v\n%s", err, said)
 	}
 }
 
-// plumbAll runs the examples of all commands but the short ones and those left out.
+// plumbAll runs the examples of all commands except short ones and those in plumbingLeftOut.
 func (w *world) plumbAll(t *testing.T, ids map[string]string) {
 	leftOut := slices.Collect(maps.Keys(plumbingLeftOut()))
 	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
@@ -79,7 +79,7 @@ func (w *world) plumbAll(t *testing.T, ids map[string]string) {
 	}
 }
 
-// printedIDs adds the lines NAME=ID of a script's output to ids.
+// printedIDs adds the NAME=ID lines of a script's output to ids.
 func printedIDs(said string, ids map[string]string) {
 	for line := range strings.SplitSeq(said, "\n") {
 		if name, value, ok := strings.Cut(line, "="); ok {
@@ -88,8 +88,8 @@ func printedIDs(said string, ids map[string]string) {
 	}
 }
 
-// plumb runs an example: in the world, or in a copy where it needs something of its own or
-// decides what others decide, too.
+// plumb runs an example. It uses a copy of the world if the command is in plumbingNeeds, because
+// the example needs a setup or conflicts with others.
 func (w *world) plumb(t *testing.T, ids map[string]string, name, line string) {
 	at := ""
 	needs, apart := plumbingNeeds()[name]
@@ -126,10 +126,10 @@ func (w *world) plumb(t *testing.T, ids map[string]string, name, line string) {
 	}
 }
 
-// untouched is the folder with the world as it was before the examples.
+// untouched is the folder with the world as it was before any example ran.
 const untouched = "untouched"
 
-// copied is where a copy of the world lies, below the world's folder.
+// copied copies the untouched world and returns the copy's path relative to the world's folder.
 func (w *world) copied(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "in")
 	for _, folder := range []string{"acme", "shop"} {
@@ -144,5 +144,5 @@ func (w *world) copied(t *testing.T) string {
 	return at
 }
 
-// failing are commands whose examples end with a status of their own.
+// failing returns the commands whose examples may exit with another status than 0.
 func failing() []string { return []string{"run:execute"} }

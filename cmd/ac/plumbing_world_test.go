@@ -1,13 +1,13 @@
 package main
 
-// idWords let a script find an id of a kind in its input.
+// idWords defines the shell function id, which prints the first id of a kind in its input.
 const idWords = `set -e
 id() { grep -o "$1"'_[0-9A-Z]\{26\}' | sed -n 1p; }
 `
 
-// plumbingWorld makes the workspace that the examples are about. The lines that it prints have
-// ids for the examples, NAME=ID: for an option, or for all ids of a kind, in all commands or,
-// behind COMMAND+, in one. The codex of this world does every job.
+// plumbingWorld creates the workspace that the examples refer to. It prints ids for the examples as
+// NAME=ID lines. NAME is an option or a kind of id; COMMAND+KIND applies to one command only. The
+// codex of this world completes every job.
 const plumbingWorld = idWords + `
 git init -q -b main shop
 mkdir shop/client
@@ -84,9 +84,9 @@ mv brief.md $A/$B.md
 echo "artifact:fill+art=$B"
 `
 
-// plumbingNeeds are, by command, shell commands that make what its examples need. What they
-// print counts as what plumbingWorld prints. Those that need nothing are there because others
-// would meet what they leave.
+// plumbingNeeds returns, by command, the shell commands that prepare its examples. Their output is
+// parsed like that of plumbingWorld. Commands that need nothing are listed because what they change
+// would affect other examples.
 func plumbingNeeds() map[string]string {
 	const (
 		nothing  = ":"
@@ -162,12 +162,13 @@ ac inbox:resolve acme --project $P --artifact $(grep '"approval_artifact_id"' sh
 	}
 }
 
-// plumbingAfterwards ends what an example needs and leaves running.
+// plumbingAfterwards returns, by command, the shell command that stops what its examples leave
+// running.
 func plumbingAfterwards() map[string]string {
 	return map[string]string{"dialect:status": "ac dialect:stop acecode acme --project $P"}
 }
 
-// plumbingLeftOut are beginnings of examples that are not run here, with the reason.
+// plumbingLeftOut returns prefixes of examples that these tests skip, with the reason.
 func plumbingLeftOut() map[string]string {
 	const (
 		port  = "listens on the port that everybody's does"

@@ -1,6 +1,6 @@
 package main
 
-// The transcripts of the README, run as they stand.
+// Tests that run the transcripts of the README.
 
 import (
 	"errors"
@@ -19,8 +19,7 @@ import (
 	"ac/internal/proc/proctest"
 )
 
-// scriptedCodex is a program that speaks as the Codex CLI does, signed in, and that changes
-// one file.
+// scriptedCodex is a script that acts as a signed-in Codex CLI and changes one file.
 const scriptedCodex = `#!/bin/sh
 case "$1 $2" in
 --version*) echo codex-cli 0.45.0; exit ;;
@@ -40,7 +39,7 @@ while read prompt; do
 done
 `
 
-// readmeRepository makes the repository that the first transcript begins in.
+// readmeRepository creates the repository in which the first transcript starts.
 const readmeRepository = `set -e
 git init -q -b main shop
 cd shop
@@ -52,10 +51,10 @@ git add .
 git commit -q -m First
 `
 
-// step is a command of a transcript and what it prints.
+// step is a command of a transcript and its output.
 type step struct{ command, prints string }
 
-// transcriptIn are the steps between two marks of a page.
+// transcriptIn returns the steps between two marks of a page.
 func transcriptIn(t *testing.T, page, mark string) []step {
 	t.Helper()
 	_, text, _ := strings.Cut(page, "<!-- "+mark+" -->")
@@ -67,7 +66,7 @@ func transcriptIn(t *testing.T, page, mark string) []step {
 	return blocks[0]
 }
 
-// consoles are the steps of each transcript in a text.
+// consoles returns the steps of each transcript in a text.
 func consoles(text string) (blocks [][]step) {
 	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
 		var steps []step
@@ -83,7 +82,8 @@ func consoles(text string) (blocks [][]step) {
 	return blocks
 }
 
-// sameEverywhere replaces what differs from run to run: ids, times, hashes and positions.
+// sameEverywhere replaces what differs between runs: ids, times, hashes, offsets and addresses. It
+// also removes trailing spaces.
 func sameEverywhere(text string) string {
 	for _, r := range []struct{ from, to string }{
 		{`20\d\d-\d\d-\d\dT[0-9:.]+Z`, "TIME"}, {`[0-9A-HJKMNP-TV-Z]{26}`, "ULID"}, {`\b[0-9A-HJKMNP-TV-Z]{6}\b`, "ENDING"},
@@ -95,8 +95,8 @@ func sameEverywhere(text string) string {
 	return text
 }
 
-// TestReadme runs the transcripts of the README and expects what they show. Only the agent is
-// a script.
+// TestReadme runs the transcripts of the README and compares their output. Only the agent is
+// scripted.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
@@ -113,7 +113,7 @@ func TestReadme(t *testing.T) {
 			}
 			var script strings.Builder
 			steps := transcriptIn(t, string(readme), c.mark)
-			steps = slices.DeleteFunc(steps, func(s step) bool { // a command that is not built yet
+			steps = slices.DeleteFunc(steps, func(s step) bool { // skip commands that do not exist yet
 				words := strings.Fields(s.command)
 				return words[0] == "ac" && !slices.ContainsFunc(root.Commands(), func(cmd *cobra.Command) bool { return cmd.Name() == words[1] })
 			})
@@ -137,7 +137,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// readmeShell runs scripts in a folder where only the programs are that the transcripts need.
+// readmeShell returns a function that runs a script in a folder. PATH has only the programs that
+// the transcripts need.
 func readmeShell(t *testing.T, programs ...string) func(at, script string) (string, error) {
 	t.Helper()
 	self, err := os.Executable()

@@ -1,6 +1,6 @@
 package main
 
-// The page that describes the methods to people, made from the method table.
+// docs/protocol.md, generated from the method table.
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/protocol.md anew")
 
-// TestReference holds docs/protocol.md to the method table.
+// TestReference checks that docs/protocol.md matches the method table.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/protocol.md"
@@ -37,7 +37,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// reference writes the methods of a table as a page of Markdown.
+// reference returns the methods of a table as a Markdown page.
 func reference(t *rpc.Table) string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
@@ -94,7 +94,7 @@ func writeParams(b *strings.Builder, params []rpc.OpenRPCItem) {
 	}
 }
 
-// writeFields lists the members of an object, or of the objects of a list.
+// writeFields lists the members of an object, or of the objects in a list.
 func writeFields(b *strings.Builder, s *shape.Schema) {
 	if s.Type == "array" {
 		s = s.Items
@@ -112,7 +112,7 @@ func writeFields(b *strings.Builder, s *shape.Schema) {
 	}
 }
 
-// typeName says what a schema is in a few words.
+// typeName describes a schema in a few words.
 func typeName(s *shape.Schema) string {
 	switch {
 	case s == nil:

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBillOfMaterials holds the bill to what CycloneDX 1.6 wants: names, unique references,
-// dependencies that are in it; and to the build.
+// TestBillOfMaterials checks that the bill of materials matches the build and the requirements of
+// CycloneDX 1.6: names, unique references, and dependencies that exist.
 func TestBillOfMaterials(t *testing.T) {
 	t.Parallel()
 	time, commit := "2026-11-20T14:59:44Z", "abc"

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestService prints units of a workspace. The command in the unit is one that starts.
+// TestService checks the units that ac service prints: their file, their command line with an
+// absolute path, and the messages of the command.
 func TestService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

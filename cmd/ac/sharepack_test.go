@@ -13,7 +13,7 @@ import (
 	"ac/company/workforce"
 )
 
-// command runs one command line in this process.
+// command runs a command line in this process.
 func command(t *testing.T, words ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -22,8 +22,8 @@ func command(t *testing.T, words ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), code
 }
 
-// TestSharePackCommands makes a pack, replays it, and completes its ids. It
-// sets a variable of this process, so it runs alone.
+// TestSharePackCommands creates a share pack, replays it, and completes its ids. It sets an
+// environment variable, so it cannot run in parallel.
 func TestSharePackCommands(t *testing.T) {
 	t.Setenv("SHARED_TOKEN", "a value without a shape")
 	ws := filepath.Join(t.TempDir(), "ws")
@@ -70,7 +70,7 @@ func TestSharePackCommands(t *testing.T) {
 		t.Errorf("%s (%v)", manifest, err)
 	}
 
-	// One event, untouched: its chain still holds.
+	// The log is unchanged, so its hash chain is valid.
 	replay := must("sharepack:replay", ws, "--project", project, "--share", share, "--mode", "deterministic", "--tail", "none", "--json")
 	if !strings.HasPrefix(replay, `{"share_pack_id":"`+share) || !strings.HasSuffix(replay, `"parse_issues":[],"verification_issues":[],"deterministic_ok":true}]}`) || strings.Contains(replay, "\n") {
 		t.Errorf("%s", replay)
@@ -93,7 +93,7 @@ func TestSharePackCommands(t *testing.T) {
 	}
 }
 
-// TestSharePackCommandFaults pins what is refused, and how.
+// TestSharePackCommandFaults checks the error messages, and that no share pack is left behind.
 func TestSharePackCommandFaults(t *testing.T) {
 	t.Parallel()
 	ws := filepath.Join(t.TempDir(), "ws")

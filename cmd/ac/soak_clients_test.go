@@ -2,7 +2,7 @@
 
 package main
 
-// The clients of a soak, one of each protocol. Each does a round and goes away.
+// The clients of the soak test, one per protocol. Each call does one round.
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// soakPeer is the client over stdin and stdout. It is for one goroutine.
+// soakPeer is the client over stdin and stdout. It is not safe for concurrent use.
 type soakPeer struct {
 	in  io.WriteCloser
 	out *bufio.Reader
@@ -30,7 +30,7 @@ func (s *soak) serveStdio() {
 	s.stdio = &soakPeer{in: in, out: out}
 }
 
-// call sends a request and passes over what comes before its answer.
+// call sends a request and skips what arrives before its response.
 func (p *soakPeer) call(method string, params map[string]any, result any) error {
 	p.id++
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": p.id, "method": method, "params": params})
@@ -85,8 +85,8 @@ func (s *soak) useStdio(context.Context) error {
 	return s.stdio.call("events.unsubscribe", map[string]any{"subscription_id": subscription.ID}, nil)
 }
 
-// fetch sends a request over HTTP and returns the status and the body, of which it reads up to
-// a bound; then it goes away.
+// fetch sends an HTTP request and returns the status and at most bound bytes of the body. Then it
+// closes the connection.
 func fetch(ctx context.Context, method, url, body string, bound int64) (int, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -107,7 +107,7 @@ func fetch(ctx context.Context, method, url, body string, bound int64) (int, []b
 
 func (s *soak) usePage(ctx context.Context) error {
 	for _, path := range []string{"/", "/api/health", "/api/rows", "/api/events", "/api/ui/snapshot"} {
-		// A stream is left behind its first bytes.
+		// A stream is closed after its first bytes.
 		code, text, err := fetch(ctx, "GET", s.room+path, "", map[bool]int64{true: 16, false: 1 << 24}[path == "/api/rows" || path == "/api/events"])
 		if err != nil || code != http.StatusOK || len(text) == 0 {
 			return fmt.Errorf("%s: %d %w", path, code, err)
@@ -121,8 +121,8 @@ func (s *soak) usePage(ctx context.Context) error {
 	return nil
 }
 
-// socket opens a socket, says some frames, reads until one holds each of the words in turn,
-// and leaves, every other time without a word.
+// socket opens a WebSocket, sends frames, and reads until frames have contained the words, in
+// order. It closes the socket without a handshake after odd numbers of stdio rounds.
 func (s *soak) socket(ctx context.Context, url string, frames, words []string) error {
 	conn, answer, err := websocket.Dial(ctx, url, nil)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *soak) socket(ctx context.Context, url string, frames, words []string) e
 	return nil
 }
 
-// exchange says frames, and reads until one frame after the other holds the words.
+// exchange sends frames and reads until frames have contained the words, in order.
 func exchange(ctx context.Context, conn *websocket.Conn, frames, words []string) error {
 	for _, frame := range frames {
 		if err := conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
@@ -163,7 +163,7 @@ func exchange(ctx context.Context, conn *websocket.Conn, frames, words []string)
 	return nil
 }
 
-// soakWork is in every how many rounds a client has an agent work.
+// soakWork is the interval, in rounds, at which a client gives an agent work.
 const soakWork = 25
 
 func (s *soak) useAutonoma(ctx context.Context) error {
@@ -200,8 +200,7 @@ func (s *soak) useComma(ctx context.Context) error {
 	)
 }
 
-// useACECode says something in a conversation and follows it from its beginning until it is
-// answered.
+// useACECode sends a text to a conversation and reads it from the beginning until the text appears.
 func (s *soak) useACECode(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,14 +220,14 @@ func (s *soak) useACECode(ctx context.Context) error {
 	return s.follow(ctx, s.session, said)
 }
 
-// follow opens the socket of a conversation, from its beginning up to a word.
+// follow reads a conversation from its beginning until a frame contains a word.
 func (s *soak) follow(ctx context.Context, id, word string) error {
 	return s.socket(ctx, "ws"+strings.TrimPrefix(s.ace, "http")+"/ws/sessions/"+id, []string{
 		fmt.Sprintf(`{"type":"hello","payload":{"session_id":%q,"since":0}}`, id),
 	}, []string{word})
 }
 
-// converse begins another conversation, and ends the one before.
+// converse stops the current conversation, if any, and starts another.
 func (s *soak) converse(ctx context.Context) error {
 	if s.session != "" {
 		stop := program(s.t, "session:stop", s.dir, "local_"+s.session)
@@ -253,7 +252,7 @@ func (s *soak) converse(ctx context.Context) error {
 	return nil
 }
 
-// useConsole opens a shell, has it print, and deletes it.
+// useConsole opens a shell, makes it print, and deletes it.
 func (s *soak) useConsole(ctx context.Context) error {
 	code, text, err := fetch(ctx, "POST", s.ace+"/api/pty", `{"shell":"sh"}`, 1<<20)
 	var made struct {

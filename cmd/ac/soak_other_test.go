@@ -2,7 +2,7 @@
 
 package main
 
-// There is no soak where sessions are not supported.
+// The soak test needs sessions, which only Unix supports.
 
 const (
 	soakProbe   = "AC_TEST_PROBE"

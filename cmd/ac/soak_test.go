@@ -2,11 +2,11 @@
 
 package main
 
-// A soak: clients of every protocol at once, on a process that serves the control room with
-// all dialects and on a server over stdin and stdout. They come, work, and go away without a
-// word, for as long as -soak says. Behind it both processes have no more descriptors and
-// goroutines than before, and no more memory than processes that were just started on what
-// the workspace has become.
+// A soak test: clients of every protocol use two servers at once, for as long as -soak says. One
+// serves the control room with all dialects, the other serves stdin and stdout. Clients connect,
+// work, and disconnect, often abruptly. Afterwards the servers must have no more descriptors and
+// goroutines than early in the test. They must use no more memory than freshly started servers on
+// the grown workspace.
 
 import (
 	"bufio"
@@ -39,23 +39,23 @@ var (
 )
 
 const (
-	// soakProbe is the variable with the file that a process describes itself in at SIGUSR1.
+	// soakProbe is the environment variable with the file for describeAt.
 	soakProbe = "AC_TEST_PROBE"
-	// soakSpeaker makes the test binary the agent.
+	// soakSpeaker is the argument that makes the test binary act as the agent.
 	soakSpeaker = "soak-speaker"
-	// soakTexts is after how many texts a conversation is ended for another one.
+	// soakTexts is the number of texts in a conversation before the next one starts.
 	soakTexts = 50
 )
 
-// burden is what a process holds.
+// burden is the resource usage of a process.
 type burden struct {
 	Goroutines  int
-	Heap        uint64 // bytes in use behind a collection
+	Heap        uint64 // bytes in use after a garbage collection
 	Descriptors int
 	Private     int64 // bytes of anonymous memory
 }
 
-// describeAt writes the burden of this process into a file at each SIGUSR1.
+// describeAt writes the goroutines and heap of this process to a file on each SIGUSR1.
 func describeAt(file string) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
@@ -73,21 +73,22 @@ func describeAt(file string) {
 	}
 }
 
-// soaked is a process under the soak.
+// soaked is a server under test.
 type soaked struct {
 	name  string
 	pid   int
 	probe string
 	seen  []burden
-	end   func() // as its parent ends it
+	end   func() // stops it as its parent would
 }
 
-// look reads the burden of a process once it is at rest: twice the same in a row.
+// look reads the burden of a process once it is at rest, with the same number of descriptors and
+// goroutines twice in a row.
 func (p *soaked) look(t *testing.T) burden {
 	t.Helper()
 	var last burden
 	dialecttest.Until(t, p.name+" is at rest", func() bool {
-		_ = os.Remove(p.probe) // of the look before
+		_ = os.Remove(p.probe) // from the previous reading
 		if err := syscall.Kill(p.pid, syscall.SIGUSR1); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,7 @@ func (p *soaked) look(t *testing.T) burden {
 	return last
 }
 
-// anonymous is the memory of a process that no file stands behind.
+// anonymous returns the resident anonymous memory of a process, in bytes.
 func anonymous(t *testing.T, pid int) (bytes int64) {
 	t.Helper()
 	text := dialecttest.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))
@@ -119,24 +120,24 @@ func anonymous(t *testing.T, pid int) (bytes int64) {
 	return bytes << 10
 }
 
-// soak is a company with its servers and clients.
+// soak is a company with its servers and the state of their clients.
 type soak struct {
 	t                          *testing.T
 	dir, project               string
-	sockets                    string // where supervisors make them
+	sockets                    string // directory of the supervisors' sockets
 	room, autonoma, comma, ace string // addresses
 	servers                    []*soaked
-	working                    sync.RWMutex // held by each round, and by who looks
+	working                    sync.RWMutex // read-locked by each round, locked by look
 	rounds                     map[string]*atomic.Int64
 	stdio                      *soakPeer
-	strategy                   string // a file
+	strategy                   string // path of the strategy file
 	mu                         sync.Mutex
-	session                    string   // the conversation that is spoken in
-	before                     []string // the ones before
+	session                    string   // the current conversation
+	before                     []string // earlier conversations
 	texts                      int
 }
 
-// TestSoak needs /proc to count descriptors.
+// TestSoak runs the soak test. It needs /proc to count descriptors.
 func TestSoak(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip("SKIPPED: descriptors are counted in /proc, which is not here")
@@ -152,7 +153,7 @@ func TestSoak(t *testing.T) {
 	for name := range clients {
 		s.rounds[name] = new(atomic.Int64)
 	}
-	t.Cleanup(func() { // before the servers end
+	t.Cleanup(func() { // runs before the servers end
 		cancel()
 		busy.Wait()
 	})
@@ -182,9 +183,9 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// afresh starts the servers anew, has each client do some rounds, and holds what the servers
-// before them held against what these hold: the workspace has grown, and so has what is kept
-// of it.
+// afresh restarts the servers, runs some rounds of each client, and compares the memory of the old
+// and new servers. It does not use early readings, because the workspace, and what servers cache
+// of it, has grown.
 func (s *soak) afresh(clients map[string]func(context.Context) error) {
 	old := s.servers
 	for _, p := range old {
@@ -214,15 +215,15 @@ func (s *soak) afresh(clients map[string]func(context.Context) error) {
 	}
 }
 
-// What may come and go with what happens at the moment.
+// Tolerances for momentary fluctuations.
 const (
 	spare          = 8 // goroutines or descriptors
 	spareHeap      = 8 << 20
 	spareAnonymous = 64 << 20
 )
 
-// flat holds what a process held in the last quarter of the looks against the second one,
-// when it had seen everything once.
+// flat compares the goroutines and descriptors of the last quarter of the readings with those of
+// the second quarter, when the process had done everything once.
 func (p *soaked) flat(t *testing.T) {
 	t.Helper()
 	for i, b := range p.seen {
@@ -252,7 +253,7 @@ func middle(of []burden, value func(burden) int64) int64 {
 	return all[len(all)/2]
 }
 
-// look waits for the rounds under way and looks at all servers.
+// look waits for the current rounds to end and records the burden of all servers.
 func (s *soak) look() {
 	s.working.Lock()
 	defer s.working.Unlock()
@@ -261,13 +262,13 @@ func (s *soak) look() {
 	}
 }
 
-// keep has a client do one round after the other.
+// keep runs one round of a client after another.
 func (s *soak) keep(ctx context.Context, name string, round func(context.Context) error) {
 	pace := time.NewTicker(*soakPace)
 	defer pace.Stop()
 	for ctx.Err() == nil {
 		s.working.RLock()
-		// A round is not cut off by the end of the time.
+		// The end of the soak does not interrupt a round.
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialecttest.Patience)
 		err := round(within)
 		cancel()
@@ -301,7 +302,7 @@ func newSoak(t *testing.T) *soak {
 	dialecttest.Write(t, s.strategy, `{"name":"One","version":"1","agents":{"speaker":{"model":"ac/Speaker"}},"flow":{"name":"F","type":"sequential","steps":[{"agent":"speaker"}]}}`)
 	s.serveRoom()
 	s.serveStdio()
-	t.Cleanup(func() { // once nobody asks for another session, and before the servers end
+	t.Cleanup(func() { // runs after the clients have stopped and before the servers end
 		stop := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "session:stop", dir, "--all")
 		stop.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0")
 		if out, err := stop.CombinedOutput(); err != nil {
@@ -311,7 +312,7 @@ func newSoak(t *testing.T) *soak {
 	return s
 }
 
-// run runs a command of the program to its end.
+// run runs a command of the program and returns its trimmed output.
 func (s *soak) run(words ...string) string {
 	s.t.Helper()
 	out, err := program(s.t, words...).Output()
@@ -321,11 +322,11 @@ func (s *soak) run(words ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// start starts a server that describes itself.
+// start starts a server that reports its burden on SIGUSR1.
 func (s *soak) start(name string, words ...string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
 	s.t.Helper()
 	cmd = program(s.t, words...)
-	cmd.Cancel = func() error { return nil } // it is ended below
+	cmd.Cancel = func() error { return nil } // end stops it
 	probe := filepath.Join(s.t.TempDir(), "probe")
 	cmd.Env = append(cmd.Env, soakProbe+"="+probe, "XDG_RUNTIME_DIR="+s.sockets)
 	in, err := cmd.StdinPipe()
@@ -334,7 +335,7 @@ func (s *soak) start(name string, words ...string) (cmd *exec.Cmd, in io.WriteCl
 		s.t.Fatal(err)
 	}
 	end := sync.OnceFunc(func() {
-		_, _ = in.Close(), cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
+		_, _ = in.Close(), cmd.Process.Signal(syscall.SIGTERM) // best effort: it may have ended
 		_ = cmd.Wait()
 	})
 	s.t.Cleanup(end)
@@ -366,5 +367,5 @@ func (s *soak) serveRoom() {
 			s.ace = address
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }() // until it ends
+	go func() { _, _ = io.Copy(io.Discard, out) }() // drain until it ends
 }

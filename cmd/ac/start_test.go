@@ -1,6 +1,6 @@
 package main
 
-// What every start of the program pays.
+// Startup cost: what package initialization takes.
 
 import (
 	"os"
@@ -15,9 +15,9 @@ import (
 	"ac/runs/session"
 )
 
-// TestInitIsCheap reads what the initialisation of each package takes: no package but Go's
-// own takes a millisecond, or ten where the race detector watches every access. The least of
-// some starts counts, since others may be disturbed, and packages that only tests link do not.
+// TestInitIsCheap checks that no package outside the standard library needs a millisecond to
+// initialize, or ten with the race detector. It takes the minimum over several starts, because
+// single starts may be disturbed. It ignores packages that only tests link.
 func TestInitIsCheap(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -34,7 +34,7 @@ func TestInitIsCheap(t *testing.T) {
 		if len(took) < 20 {
 			t.Fatalf("only %d packages were seen", len(took))
 		}
-		for name, before := range slow { // a package is slow that was so at every start
+		for name, before := range slow { // only packages that were slow at every start count
 			took[name] = min(took[name], before)
 		}
 		if slow = slowOf(took, limit); len(slow) == 0 {
@@ -44,8 +44,8 @@ func TestInitIsCheap(t *testing.T) {
 	t.Errorf("the initialisation of these packages takes too long: %v", slow)
 }
 
-// TestGuardsInitialiseLittle reads what is initialised in a guard: nothing of ac, and so few
-// other packages that they allocate a tenth of what they do in every other process.
+// TestGuardsInitialiseLittle checks that a guard initializes no package of ac. Its other packages
+// may allocate at most a tenth of what all packages allocate in other processes.
 func TestGuardsInitialiseLittle(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -68,7 +68,8 @@ func TestGuardsInitialiseLittle(t *testing.T) {
 	}
 }
 
-// slowOf picks the packages that are not Go's own and take the limit or more.
+// slowOf returns the packages that take the limit or more, except those of the standard library
+// and of tests.
 func slowOf(took map[string]time.Duration, limit time.Duration) map[string]time.Duration {
 	slow := map[string]time.Duration{}
 	for name, d := range took {
@@ -85,7 +86,7 @@ func ofTests(name string) bool {
 	return name == "pgregory.net/rapid" || strings.HasPrefix(name, "github.com/google/go-cmp/cmp")
 }
 
-// initTimes starts the program once and reads what each package's initialisation took.
+// initTimes starts the program once and returns how long each package took to initialize.
 func initTimes(t *testing.T, self string) map[string]time.Duration {
 	t.Helper()
 	took := map[string]time.Duration{}
@@ -95,14 +96,14 @@ func initTimes(t *testing.T, self string) map[string]time.Duration {
 	return took
 }
 
-// packageInit is what the initialisation of a package took.
+// packageInit is the cost of initializing a package.
 type packageInit struct {
 	took  time.Duration
 	bytes int
 }
 
-// initsOf starts the program once with a word and reads what it says of the initialisation of
-// each package.
+// initsOf starts the program once with an argument and returns the initialization cost of each
+// package, as traced by the Go runtime.
 func initsOf(t *testing.T, self, word string) map[string]packageInit {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), self, word)
@@ -112,7 +113,7 @@ func initsOf(t *testing.T, self, word string) map[string]packageInit {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	cmd.ExtraFiles = []*os.File{null, null, null, null} // a guard's
+	cmd.ExtraFiles = []*os.File{null, null, null, null} // descriptors that a guard expects
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)

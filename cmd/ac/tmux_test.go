@@ -1,6 +1,6 @@
 package main
 
-// The short commands in a real terminal: tmux, with its screen and its keys.
+// Tests of the short commands in a real terminal: tmux, with its screen and its keys.
 
 import (
 	"io"
@@ -23,8 +23,8 @@ type screen struct {
 	env    []string
 }
 
-// newScreen starts one of 100 columns and 20 lines. CI has tmux; elsewhere the test skips
-// where it is missing, unless AC_REQUIRE_TMUX is set.
+// newScreen starts a terminal of 100 columns and 20 lines. Without tmux it skips the test, or fails
+// it if AC_REQUIRE_TMUX is set, as CI does.
 func newScreen(t *testing.T, dir string, env []string) *screen {
 	t.Helper()
 	tmux, err := exec.LookPath("tmux")
@@ -36,7 +36,7 @@ func newScreen(t *testing.T, dir string, env []string) *screen {
 	}
 	s := &screen{t, tmux, filepath.Join(t.TempDir(), "s"), dir, env}
 	s.run("new-session", "-d", "-x", "100", "-y", "20", "-c", dir, "sh")
-	t.Cleanup(func() { _ = s.command("kill-server").Run() }) // its end is the end of the test
+	t.Cleanup(func() { _ = s.command("kill-server").Run() }) // best effort: the test is over
 	return s
 }
 
@@ -55,13 +55,13 @@ func (s *screen) run(args ...string) string {
 	return string(out)
 }
 
-// types sends a line to the shell, on a screen that is clear.
+// types clears the screen and sends a line to the shell.
 func (s *screen) types(line string) {
 	s.t.Helper()
 	s.run("send-keys", "clear; "+line, "Enter")
 }
 
-// shows waits until the screen shows something, and returns it.
+// shows waits until the screen contains a text, and returns the screen.
 func (s *screen) shows(what string, flags ...string) string {
 	s.t.Helper()
 	text := ""
@@ -74,17 +74,16 @@ func (s *screen) shows(what string, flags ...string) string {
 	return text
 }
 
-// shownCommand is a short command on a terminal: what is typed, what the screen shows then,
-// the keys that end it, and the status.
+// shownCommand is a test case for a short command on a terminal: the line typed, what the screen
+// must show, the keys to press then, and the exit status.
 type shownCommand struct {
 	line   string
 	shows  []string
 	keys   []string
-	status string // "0" where it is empty
+	status string // empty means "0"
 }
 
-// shownCommands are the short commands that are tried in a terminal, by name. Every short
-// command has a row.
+// shownCommands returns the test cases by command. Add an entry for each new short command.
 func shownCommands() map[string][]shownCommand {
 	once := func(line string, shows ...string) []shownCommand { return []shownCommand{{line: line, shows: shows}} }
 	return map[string][]shownCommand{
@@ -131,8 +130,8 @@ func shownCommands() map[string][]shownCommand {
 	}
 }
 
-// TestShortCommandsOnATerminal types every short command into a terminal, as people do, and
-// once more into one that is dumb: there no escape code may come.
+// TestShortCommandsOnATerminal types every short command into a terminal. Commands that need no
+// keys, except demo, run again with TERM=dumb and must then print no escape codes.
 func TestShortCommandsOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -146,8 +145,7 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 		}
 		rows := shownCommands()[cmd.Name()]
 		_, elsewhere := notHere()[cmd.Name()]
-		// What is decided is tried in TestDecidingOnATerminal, the full screen in
-		// TestTopOnATerminal.
+		// TestDecidingOnATerminal covers decisions, TestTopOnATerminal the full screen.
 		if decided := slices.Contains([]string{"approve", "deny", "answer", "top"}, cmd.Name()); len(rows) == 0 && !elsewhere && !decided {
 			t.Errorf("ac %s is not tried in a terminal", cmd.Name())
 		}
@@ -180,8 +178,8 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 	}
 }
 
-// TestLinksOnATerminal looks at what reaches a terminal that is said to show links: ids and
-// paths lead to what they name. tmux on its own gets none, and neither do pipes and pagers.
+// TestLinksOnATerminal checks that ids and paths are links if the terminal supports links. Without
+// FORCE_HYPERLINK tmux gets no links, and neither do pipes and pagers.
 func TestLinksOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -229,7 +227,7 @@ func TestLinksOnATerminal(t *testing.T) {
 	}
 }
 
-// TestOnATerminal looks closer at colours, the pager, and what Ctrl-C does.
+// TestOnATerminal checks colors, the pager, Ctrl-C, and decisions.
 func TestOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -249,7 +247,7 @@ func TestOnATerminal(t *testing.T) {
 	s.decides()
 }
 
-// decides approves and denies changes of a memory that are shown before, and answers a help
+// decides approves and denies memory changes that the screen shows first, and answers a help
 // request.
 func (s *screen) decides() {
 	s.t.Helper()
@@ -278,7 +276,7 @@ func (s *screen) decides() {
 	s.shows("dune\n")
 }
 
-// TestDecidingOnATerminal approves and denies changes of a memory that are shown before, and
+// TestDecidingOnATerminal approves and denies memory changes that the screen shows first, and
 // answers a help request.
 func TestDecidingOnATerminal(t *testing.T) {
 	t.Parallel()
@@ -313,8 +311,8 @@ func TestDecidingOnATerminal(t *testing.T) {
 	s.shows("UNPRICED")
 }
 
-// TestLandingOnATerminal looks at the changes of a run before it lands them: with d as often
-// as wanted, in the pager where the terminal is too low for them. What is no yes lands nothing.
+// TestLandingOnATerminal shows the changes of a run with d before landing them. A terminal that is
+// too low for them shows them in the pager. Any answer but yes lands nothing.
 func TestLandingOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -342,7 +340,7 @@ func TestLandingOnATerminal(t *testing.T) {
 	s.shows("was landed as ")
 }
 
-// showsTimes waits until the screen shows something so often.
+// showsTimes waits until the screen contains a text exactly that many times.
 func (s *screen) showsTimes(what string, times int) {
 	s.t.Helper()
 	if !awaited(func() bool { return strings.Count(s.run("capture-pane", "-p"), what) == times }) {
@@ -350,8 +348,8 @@ func (s *screen) showsTimes(what string, times int) {
 	}
 }
 
-// TestTopOnATerminal opens the full screen: what another process starts appears without a
-// key, keys decide and stop, it comes back after Ctrl-Z, and it leaves the screen as it was.
+// TestTopOnATerminal checks ac top: it shows runs of other processes without a key press, and keys
+// decide and stop. It resumes after Ctrl-Z, and restores the screen at exit.
 func TestTopOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -384,7 +382,7 @@ func TestTopOnATerminal(t *testing.T) {
 	s.run("send-keys", "1", "g", "s", "y")
 	s.shows("■ stopped")
 	s.run("send-keys", "q")
-	s.shows("before") // keys that are sent sooner may still be its own
+	s.shows("before") // top may still read keys sent before this
 	s.run("send-keys", "echo sta''tus=$?", "Enter")
 	if text := s.shows("status=0"); strings.Contains(text, "[1 Now]") {
 		t.Errorf("the screen was left behind:\n%s", text)

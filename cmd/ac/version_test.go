@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBuildFacts pins that what is unknown is null, and how a commit is shown.
+// TestBuildFacts checks that unknown facts are null, and how a commit is displayed.
 func TestBuildFacts(t *testing.T) {
 	t.Parallel()
 	if facts := factsOf(nil); facts.Commit != nil || facts.Dirty != nil || facts.CommitTime != nil || facts.Modules == nil || facts.commit() != "unknown" {

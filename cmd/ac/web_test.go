@@ -1,7 +1,7 @@
 package main
 
-// ui:web as the desktop shell starts it: a child that is known by its address
-// and ended by a signal.
+// Tests of ui:web as the desktop shell runs it: a child process that prints its address and is
+// stopped by a signal.
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// webServer starts ui:web and returns the address on its first line.
+// webServer starts ui:web and returns the URL from its first line.
 func webServer(t *testing.T, words ...string) (cmd *exec.Cmd, url string) {
 	t.Helper()
 	cmd = program(t, append([]string{"ui:web"}, words...)...)
@@ -29,7 +29,7 @@ func webServer(t *testing.T, words ...string) (cmd *exec.Cmd, url string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // no-op if it has ended
 	lines := bufio.NewReader(out)
 	first, err := lines.ReadString('\n')
 	second, secondErr := lines.ReadString('\n')
@@ -40,7 +40,7 @@ func webServer(t *testing.T, words ...string) (cmd *exec.Cmd, url string) {
 	return cmd, words[len(words)-1]
 }
 
-// program is this program with a command line.
+// program returns this program as a command with the given arguments.
 func program(t *testing.T, words ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], words...)
@@ -49,7 +49,7 @@ func program(t *testing.T, words ...string) *exec.Cmd {
 	return cmd
 }
 
-// webWorkspace makes a workspace with a project.
+// webWorkspace creates a workspace with a project.
 func webWorkspace(t *testing.T) (dir, project string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "ws")
@@ -98,10 +98,10 @@ func TestWeb(t *testing.T) {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%v: %v", signal, err)
 		}
-		if took := time.Since(began); took > 10*time.Second { // two on a machine at rest
+		if took := time.Since(began); took > 10*time.Second { // about two seconds on an idle machine
 			t.Errorf("%v: ended after %v, with a stream open", signal, took)
 		}
-		_ = stream.Body.Close() // it was cut off
+		_ = stream.Body.Close() // the server cut it off
 		client.CloseIdleConnections()
 		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
 			_ = c.Close()
@@ -110,8 +110,8 @@ func TestWeb(t *testing.T) {
 	}
 }
 
-// TestWebDialect pins that the control room serves a dialect from its own process, shows
-// where, and ends it with itself; and that a dialect that cannot listen ends the whole.
+// TestWebDialect checks that the control room serves dialects from its own process, prints their
+// addresses, and stops them when it stops. If a dialect cannot listen, the control room exits.
 func TestWebDialect(t *testing.T) {
 	t.Parallel()
 	dir, project := webWorkspace(t)
@@ -120,7 +120,7 @@ func TestWebDialect(t *testing.T) {
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // no-op if it has ended
 	said := map[string]string{}
 	for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), "Ctrl+C"); {
 		name, address, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "AgentCompany "), ": ")
@@ -174,7 +174,7 @@ func TestWebDialect(t *testing.T) {
 	}
 }
 
-// TestWebStdoutClosed pins that a parent which reads nothing does not end it.
+// TestWebStdoutClosed checks that the control room keeps running if its stdout is closed.
 func TestWebStdoutClosed(t *testing.T) {
 	t.Parallel()
 	dir, project := webWorkspace(t)
@@ -199,7 +199,7 @@ func TestWebStdoutClosed(t *testing.T) {
 	if err := errors.Join(cmd.Start(), write.Close()); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = cmd.Process.Kill() }() // it ended already, when all went well
+	defer func() { _ = cmd.Process.Kill() }() // no-op if it has ended
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for deadline := time.Now().Add(time.Minute); ; {
 		answer, err := client.Get("http://" + address + "/api/health")

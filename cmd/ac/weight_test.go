@@ -1,6 +1,6 @@
 package main
 
-// What the processes weigh that wait beside every session.
+// Memory of the processes that wait beside every session.
 
 import (
 	"bytes"
@@ -16,16 +16,16 @@ import (
 	"testing"
 )
 
-// The private memory that supervisor and guard may keep while they wait, in KiB: what they had
-// in this program of the tests, and a tenth, since systems differ. In ac itself they have 3.1
-// and 0.8 MB. The rest of them are pages of the program, which all share.
+// Limits of the private memory of an idle supervisor and guard, in KiB: the values measured in this
+// test binary plus a tenth, since systems differ. In ac itself they are 3.1 and 0.8 MB. All other
+// pages belong to the program file and are shared.
 const (
 	mostSupervisor = 6000
 	mostGuard      = 1330
 )
 
-// TestWaitingProcessesAreLight holds the memory of a supervisor and of a guard at rest. What
-// tests link is in their program, too.
+// TestWaitingProcessesAreLight checks the private memory of an idle supervisor and guard. Packages
+// that only tests link add to it.
 func TestWaitingProcessesAreLight(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -67,7 +67,7 @@ func TestWaitingProcessesAreLight(t *testing.T) {
 	t.Logf("a supervisor keeps %d KiB, a guard %d KiB", own[0], own[1])
 }
 
-// numberIn is the number that an expression finds in a text.
+// numberIn returns the number that the first group of an expression matches in a text.
 func numberIn(t *testing.T, text []byte, expression string) int {
 	t.Helper()
 	found := regexp.MustCompile(expression).FindSubmatch(text)
@@ -81,7 +81,7 @@ func numberIn(t *testing.T, text []byte, expression string) int {
 	return n
 }
 
-// privateOf is the memory that a process shares with no other, in KiB.
+// privateOf returns the private memory of a process, in KiB.
 func privateOf(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))

@@ -20,17 +20,17 @@ import (
 	"ac/workspace"
 )
 
-// How many secrets are planted: given are in environments and may be nowhere
-// afterwards; spoken are written by people and in no environment, and may not
-// leave the machine.
+// Numbers of planted secrets. Given secrets are in environments, inherited or set at launch, and
+// may occur nowhere afterwards. Spoken secrets are written by people. They are in no environment,
+// and must not leave the machine.
 const (
 	inherited = 30
 	launched  = 5
 	spoken    = 15
 )
 
-// givenCore is in each secret of an environment. It has two halves, each of which
-// is looked for, so that one that was cut in two is found as well.
+// givenCore returns the core of a given secret. The tests search for each of its two halves, so
+// they also find a secret that was cut in two.
 func givenCore(i int) string { return fmt.Sprintf("Q%02dxvLk3RtNw%02dzPm7Yh", i, i) }
 
 var givenHalves = regexp.MustCompile(`Q(\d\d)xvLk3Rt|Nw(\d\d)zPm7Yh`)
@@ -39,7 +39,7 @@ func spokenCore(i int) string { return fmt.Sprintf("SPOKEN%02dZQ9XV7LK", i) }
 
 var spokenCores = regexp.MustCompile(`SPOKEN(\d\d)ZQ9XV7LK`)
 
-// givenSecret dresses a core up in what encoders treat in ways of their own.
+// givenSecret wraps a core in characters that encoders treat differently.
 func givenSecret(i int) string {
 	shapes := []string{
 		"%s", `say "%s"`, `C:\keys\%s\n`, "-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----\n", "pässwört-%s-😀", "wJalr/%s/K7MD+EXAMPLE==",
@@ -48,7 +48,7 @@ func givenSecret(i int) string {
 	return fmt.Sprintf(shapes[i%len(shapes)], givenCore(i))
 }
 
-// spokenSecret is one that its shape tells.
+// spokenSecret returns a secret that its format reveals.
 func spokenSecret(i int) string {
 	shapes := []string{
 		"sk-proj-%sabcdefghijkl", "ghp_%sabcdefghijkl", "xoxb-123456-%s", "Bearer %s.abc", "api_key=%s", `password: "two words %s"`,
@@ -58,18 +58,18 @@ func spokenSecret(i int) string {
 	return fmt.Sprintf(shapes[i%len(shapes)], spokenCore(i))
 }
 
-// town is a company full of secrets, on a machine of its own.
+// town is a company full of secrets, with its own environment and folders.
 type town struct {
 	t            *testing.T
-	root         string // everything that the program may write lies below it
+	root         string // contains everything that the program may write
 	ws           string
 	environ      []string
 	executable   string
 	s            *server
 	project, run string
 	in           object
-	spoken       string          // all of them
-	kept         map[string]bool // the kinds of keepers that were looked at
+	spoken       string          // all spoken secrets
+	kept         map[string]bool // the kinds of keeper processes checked
 }
 
 func newTown(t *testing.T) *town {
@@ -113,15 +113,15 @@ func newTown(t *testing.T) *town {
 	return c
 }
 
-// with are params in the workspace.
+// with returns params for the workspace, with more added.
 func (c *town) with(more object) object {
 	all := maps.Clone(c.in)
 	maps.Copy(all, more)
 	return all
 }
 
-// TestCanaries has a company do everything with fifty secrets and looks for each
-// of them in every file that the program made, and in every word it said.
+// TestCanaries lets a company do everything with fifty secrets. Then it searches for each of them
+// in every file that the program wrote, and in all its output.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
 	c := newTown(t)
@@ -134,7 +134,7 @@ func TestCanaries(t *testing.T) {
 	c.leave()
 	said += run(t, c.environ, workforce.CreateSharePackParams{ProjectID: c.project, CreatedBy: "human"}, shareCommand, c.ws)
 	c.reads()
-	c.search() // with the server's own files open
+	c.search() // while the server has its files open
 	c.s.stop()
 	c.search()
 	c.silent("stdout of the server", c.s.stdout.String())
@@ -148,7 +148,7 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// found makes the company.
+// found creates the company.
 func (c *town) found() {
 	c.t.Helper()
 	var made struct {
@@ -176,7 +176,7 @@ func (c *town) put(name, text string) {
 	}
 }
 
-// speak has people write secrets where they are kept as they were written.
+// speak writes spoken secrets to documents that are stored verbatim.
 func (c *town) speak() {
 	c.t.Helper()
 	c.run = c.newRun()
@@ -202,8 +202,8 @@ func (c *town) speak() {
 	}), nil)
 }
 
-// launch runs a provider that tells what it got, by its words, its input and its
-// environment.
+// launch runs a provider that prints all secrets from its arguments and its environment. Its stdin
+// also contains secrets.
 func (c *town) launch() {
 	c.t.Helper()
 	argv, env, stdin := []string{c.executable, spillCommand, c.spoken}, map[string]string{}, ""
@@ -242,13 +242,13 @@ func (c *town) session(run string, params object, want string) {
 	}
 }
 
-// refused launches what cannot be started, which an error tells.
+// refused launches a missing program whose path contains a secret, which the error must not reveal.
 func (c *town) refused() {
 	c.t.Helper()
 	c.session(c.newRun(), object{"argv": []string{"/nowhere/" + givenCore(0)}}, "failed")
 }
 
-// jobs has a worker do one job and fail at another.
+// jobs gives a worker one job that succeeds and one that fails.
 func (c *town) jobs() {
 	c.t.Helper()
 	for _, goal := range []string{"succeed", "fail"} {
@@ -265,8 +265,8 @@ func (c *town) jobs() {
 	}
 }
 
-// keepers looks at the processes that keep others: what they are given comes to
-// them by pipes, never by their words or their environment.
+// keepers checks the guards, supervisors and job runners. They must receive secrets through pipes,
+// never in their arguments or environment.
 func (c *town) keepers() {
 	c.t.Helper()
 	programs, err := filepath.Glob("/proc/[0-9]*/exe")
@@ -274,7 +274,7 @@ func (c *town) keepers() {
 		c.t.Fatal(err)
 	}
 	for _, program := range programs {
-		executable, _ := os.Readlink(program) // of others, or gone
+		executable, _ := os.Readlink(program) // fails for processes of others, or gone ones
 		dir := filepath.Dir(program)
 		words, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
@@ -287,20 +287,20 @@ func (c *town) keepers() {
 	}
 }
 
-// fill has the worker write an artifact, which it does in a file of its own.
+// fill lets the worker fill an artifact. The worker writes it to a file of its own.
 func (c *town) fill() string {
 	c.t.Helper()
 	return run(c.t, c.environ, pipeline.FillSpec{ProjectID: c.project, ArtifactID: "art_c", AgentID: "agent_w", Prompt: givenSecret(1) + c.spoken}, fillCommand, c.ws)
 }
 
-// leave makes what is given to others, or moved.
+// leave creates diagnostics for other people and an export for another machine.
 func (c *town) leave() {
 	c.t.Helper()
 	c.s.must("workspace.diagnostics", c.with(object{"out_dir": filepath.Join(c.root, "diagnostics")}), nil)
 	c.s.must("workspace.export", c.with(object{"out_dir": filepath.Join(c.root, "export"), "include_local": true}), nil)
 }
 
-// reads calls every method that only tells something.
+// reads calls every method that only reads, and some others. It skips those with nil params below.
 func (c *town) reads() {
 	c.t.Helper()
 	project := c.with(object{"project_id": c.project})
@@ -309,12 +309,12 @@ func (c *town) reads() {
 	more := map[string]object{
 		"run.replay": c.with(object{"project_id": c.project, "run_id": c.run, "mode": "verified"}), "sharepack.replay": nil,
 		"artifact.read":        c.with(object{"project_id": c.project, "artifact_id": "art_c", "actor_id": "human", "actor_role": "human"}),
-		"memory.preview_delta": nil,                                                // of a proposal that was approved
+		"memory.preview_delta": nil,                                                // the proposal is approved already
 		"interaction.get":      nil,                                                // there are none
-		"run.changes":          nil, "artifact.list": nil, "artifact.preview": nil, // of runs with a worktree
+		"run.changes":          nil, "artifact.list": nil, "artifact.preview": nil, // need a run with a worktree
 		"artifact.checkpoints": project,
 		"needs.get":            nil, // nothing waits
-		"artifact.evidence":    nil, // nobody reports on a milestone
+		"artifact.evidence":    nil, // there is no milestone report
 		"task.get":             nil, // there is none
 		"search.query":         c.with(object{"q": "run", "limit": 100}),
 		"usage.series":         c.with(object{"from": "2026-01-01", "to": "2026-01-31"}),
@@ -352,7 +352,8 @@ func (c *town) reads() {
 	}
 }
 
-// search looks into every file. Those that leave may not hold what is spoken.
+// search searches every file and file name for given secrets. Diagnostics and share packs must not
+// contain spoken ones either.
 func (c *town) search() {
 	c.t.Helper()
 	files := 0
@@ -381,10 +382,10 @@ func (c *town) search() {
 	}
 }
 
-// silent checks that a text holds nothing of what was given.
+// silent checks that a text contains no part of a given secret.
 func (c *town) silent(name, text string) { c.without(givenHalves, name, text) }
 
-// without checks that a text holds none of some cores.
+// without checks that a text contains none of the given cores.
 func (c *town) without(cores *regexp.Regexp, name, text string) {
 	c.t.Helper()
 	found, first := map[string]bool{}, ""

@@ -1,6 +1,6 @@
 package canarytest
 
-// A server in a process of its own, all of whose words are kept.
+// A server in its own process, whose output is recorded.
 
 import (
 	"bufio"
@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// object are the params of a request.
+// object is the type of request params.
 type object map[string]any
 
-// server is a real one that is asked one thing after the other. What it says is
-// kept as it came.
+// server is a real server that gets one request after another. Its output is recorded verbatim.
 type server struct {
 	t              *testing.T
 	cmd            *exec.Cmd
@@ -52,7 +51,7 @@ func start(t *testing.T, environ []string) *server {
 	return s
 }
 
-// ask makes a request and returns the answer, which may be an error.
+// ask sends a request and returns the result or the error of the response.
 func (s *server) ask(method string, params object) (result, failure json.RawMessage) {
 	s.t.Helper()
 	s.next++
@@ -77,7 +76,7 @@ func (s *server) ask(method string, params object) (result, failure json.RawMess
 	return nil, nil
 }
 
-// must makes a request that is not refused.
+// must sends a request that must succeed.
 func (s *server) must(method string, params object, result any) {
 	s.t.Helper()
 	raw, failure := s.ask(method, params)
@@ -92,7 +91,7 @@ func (s *server) must(method string, params object, result any) {
 	}
 }
 
-// stop ends the server and waits for what else it says.
+// stop closes the server's stdin, reads the rest of its output, and waits for its exit.
 func (s *server) stop() {
 	s.t.Helper()
 	if err := s.stdin.Close(); err != nil {
@@ -106,7 +105,7 @@ func (s *server) stop() {
 	}
 }
 
-// run runs a command and returns all that it prints.
+// run runs a command and returns its combined output.
 func run(t *testing.T, environ []string, params any, words ...string) string {
 	t.Helper()
 	executable, err := os.Executable()

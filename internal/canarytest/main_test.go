@@ -1,5 +1,5 @@
-// Package canarytest plants secrets in a company and looks for them in
-// everything that is left of it. It has tests only.
+// Package canarytest plants secrets in a company and searches for them in everything that the
+// company leaves behind. It has only tests.
 package canarytest
 
 import (
@@ -21,13 +21,13 @@ import (
 	"ac/workspace"
 )
 
-// Parts that the test binary plays.
+// Roles that the test binary plays.
 const (
 	serveCommand = "serve"
 	spillCommand = "spill"
 	shareCommand = "share"
 	fillCommand  = "fill"
-	worker       = "codex" // by its own name
+	worker       = "codex" // by the name of the binary
 )
 
 func TestMain(m *testing.M) {
@@ -73,8 +73,8 @@ func play(args []string) error {
 	return command(executable, args)
 }
 
-// command is a command of the program, in a process and an environment of its
-// own. Its input is the params.
+// command runs a command of the program with params from stdin. It is called in its own process and
+// environment.
 func command(executable string, args []string) (err error) {
 	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: executable})
 	defer func() { err = errors.Join(err, all.Close()) }()

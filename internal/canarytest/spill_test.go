@@ -1,7 +1,7 @@
 package canarytest
 
-// Providers and workers that tell every secret that they were given, in every
-// way in which a program may write it.
+// Providers and workers that reveal every secret that they receive, in every encoding that a
+// program may use.
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	"unicode/utf16"
 )
 
-// given are the secrets of this process's environment.
+// given returns the secrets in this process's environment.
 func given() (secrets []string) {
 	for _, entry := range os.Environ() {
 		if name, value, _ := strings.Cut(entry, "="); strings.Contains(name, "CANARY") {
@@ -24,7 +24,7 @@ func given() (secrets []string) {
 	return secrets
 }
 
-// spill tells them to stdout and stderr, and some words more.
+// spill prints the given secrets to stdout and stderr, and words to stdout.
 func spill(words []string) error {
 	for i, secret := range given() {
 		told := tellings(secret)
@@ -33,7 +33,7 @@ func spill(words []string) error {
 				return err
 			}
 		}
-		if i%6 == 0 { // in pieces, each a read of its own
+		if i%6 == 0 { // in pieces, each for a read of its own
 			for piece := range slices.Chunk([]byte(secret), 1+len(secret)/3) {
 				if _, err := os.Stdout.Write(piece); err != nil {
 					return err
@@ -45,12 +45,12 @@ func spill(words []string) error {
 	for _, word := range words {
 		fmt.Println("I was told", word)
 	}
-	_, err := fmt.Print(given()[0]) // without the end of a line
+	_, err := fmt.Print(given()[0]) // without a newline
 	return err
 }
 
-// tellings are the ways in which a secret is written: plain, and as the encoders
-// of JSON of several languages write it, alone and within a text of JSON.
+// tellings returns a secret in several forms: plain, and as the JSON encoders of several languages
+// write it, alone and inside another JSON text.
 func tellings(secret string) []string {
 	plain := []string{secret, "x" + secret + "x"}
 	for _, encode := range []func(string) string{html, strict, ascii, slashed} {
@@ -64,9 +64,9 @@ func tellings(secret string) []string {
 	return plain
 }
 
-// html is JSON as Go writes it, strict as most do.
+// html encodes a text as JSON like Go, strict like most encoders.
 func html(text string) string {
-	out, _ := json.Marshal(text) // texts always can
+	out, _ := json.Marshal(text) // a string always marshals
 	return string(out)
 }
 
@@ -85,7 +85,7 @@ func strict(text string) string {
 	return `"` + out.String() + `"`
 }
 
-// ascii is JSON as Python writes it: nothing but ASCII.
+// ascii encodes a text as JSON like Python: only ASCII.
 func ascii(text string) string {
 	var out strings.Builder
 	for _, c := range strict(text) {
@@ -100,10 +100,10 @@ func ascii(text string) string {
 	return out.String()
 }
 
-// slashed is JSON as PHP writes it.
+// slashed encodes a text as JSON like PHP.
 func slashed(text string) string { return strings.ReplaceAll(ascii(text), "/", `\/`) }
 
-// work is a codex that tells its secrets whatever it is asked.
+// work acts as a codex that reveals its secrets at every call.
 func work(args []string) int {
 	line := strings.Join(args, " ")
 	secrets := strings.Join(given(), " ")
@@ -115,7 +115,7 @@ func work(args []string) int {
 		fmt.Println("codex 1.2.3", secrets)
 		return 0
 	case line == "app-server":
-		// A codex without this protocol, which a probe would otherwise wait for.
+		// This codex lacks the protocol. Otherwise a probe would wait for it.
 		fmt.Println("no such command", secrets)
 		fmt.Fprintln(os.Stderr, "no such command", secrets)
 		return 2

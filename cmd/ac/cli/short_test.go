@@ -60,7 +60,8 @@ func TestUnknownNamesAreBounded(t *testing.T) {
 	}
 }
 
-// TestEndingsAreUniqueAndFound holds the ends of ids that people see to what they may type.
+// TestEndingsAreUniqueAndFound checks that each displayed ending identifies one id, unless it is
+// the whole id.
 func TestEndingsAreUniqueAndFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,13 +108,13 @@ func TestHoist(t *testing.T) {
 	}
 }
 
-// TestRunTables compares the list of runs with what is recorded, at two widths.
+// TestRunTables compares the list of runs with golden files at two widths.
 func TestRunTables(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 14, 3, 12, 0, time.UTC)
 	c := &Call{App: &App{}, Now: now, Scope: Scope{Project: "proj_1", Projects: []Candidate{{ID: "proj_1", Name: "Checkout"}}}}
 	list := clitest.Runs(now)
-	for i := range list.Rows { // the signs of the locale are tried elsewhere
+	for i := range list.Rows { // how the locale selects the signs is tested elsewhere
 		if sign, plain := signOf(&list.Rows[i], true), signOf(&list.Rows[i], false); sign == plain || len(plain) != 1 {
 			t.Errorf("%s has the signs %q and %q", list.Rows[i].State, sign, plain)
 		}
@@ -134,15 +135,15 @@ func signOf(r *company.RunRow, unicode bool) string {
 	return sign
 }
 
-// TestStdoutMayBeATerminal looks at stdout as the program has it: behind the writer that
-// remembers errors. A patch that is printed there must not act on the terminal.
+// TestStdoutMayBeATerminal checks that a terminal is recognized through Output, the wrapper of the
+// program's stdout. Otherwise a printed patch could send escape codes to the terminal.
 func TestStdoutMayBeATerminal(t *testing.T) {
 	t.Parallel()
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip("SKIPPED: a terminal of one's own needs /dev/ptmx: ", err)
 	}
-	defer func() { _ = pty.Close() }() // nothing was written that could be lost
+	defer func() { _ = pty.Close() }() // nothing was written
 	if !(&App{Stdout: &Output{File: pty}}).OnTerminal() {
 		t.Error("stdout is a terminal and is not taken for one")
 	}

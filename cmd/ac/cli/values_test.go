@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestValues parses command lines with options that take several values.
+// TestValues parses command lines with multi-value options.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"ac/snapshot"
 )
 
-// TestBudgetTable shows budgets that are unused, half used and exceeded, on narrow terminals
-// without bars.
+// TestBudgetTable checks the rows of unused, half used and exceeded budgets. Narrow terminals get
+// no bars.
 func TestBudgetTable(t *testing.T) {
 	t.Parallel()
 	budgets := []workforce.BudgetUse{

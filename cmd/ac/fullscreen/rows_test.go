@@ -8,7 +8,7 @@ import (
 	"ac/workspace"
 )
 
-// TestTaskable: who takes a prompt comes first, a runner of commands last.
+// TestTaskable checks the order of agents: workers that accept prompts first, command runners last.
 func TestTaskable(t *testing.T) {
 	t.Parallel()
 	got := taskable(map[string]room.Person{

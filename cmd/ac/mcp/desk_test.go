@@ -1,6 +1,6 @@
 package mcp_test
 
-// A workspace, a session, and a client of the tools as tests have them.
+// The test fixture: a workspace, a session, and a client of the tools.
 
 import (
 	"context"
@@ -29,8 +29,8 @@ import (
 
 type object = map[string]any
 
-// desk is an agent at work: a workspace with its run, the supervisor of its session,
-// and a client of the SDK in the place of the agent.
+// desk is an agent at work: a workspace with a run, the supervisor of its session, and an SDK
+// client instead of the agent.
 type desk struct {
 	t          *testing.T
 	w          *workspace.Workspace
@@ -38,7 +38,7 @@ type desk struct {
 	project    string
 	run        string
 	agent      string // a worker of the team
-	manager    string // of the team
+	manager    string // manager of the team
 	mate       string // another worker of the team
 	stranger   string // a worker of another team
 	team       string
@@ -103,10 +103,10 @@ func (d *desk) task(id, visibility, assignee, status string) string {
 	return id
 }
 
-// connect serves the tools and lets a client of the SDK introduce itself.
+// connect serves the tools and connects an SDK client to them.
 func (d *desk) connect() {
 	d.t.Helper()
-	sockets, err := os.MkdirTemp("", "ac-m") // the path of a socket is short
+	sockets, err := os.MkdirTemp("", "ac-m") // socket paths have a length limit
 	must(d.t, err)
 	d.t.Cleanup(func() { _ = os.RemoveAll(sockets) })
 	host := company.New(company.Options{Env: workspace.SystemEnv(), Executable: "/nowhere/ac"})
@@ -140,8 +140,7 @@ func (d *desk) connect() {
 	})
 }
 
-// call calls a tool. What it returns is the data of the result, and of a refusal its
-// text.
+// call calls a tool. It returns the data of the result, or the text of a refusal.
 func (d *desk) call(name string, arguments object) (data object, refusal string) {
 	d.t.Helper()
 	result, err := d.client.CallTool(d.t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
@@ -181,7 +180,7 @@ func (d *desk) refused(name string, arguments object, want string) {
 	}
 }
 
-// logged are the payloads of the events of a type in the run's log.
+// logged returns the payloads of the events of a type in the run's log.
 func (d *desk) logged(kind string) (payloads []string) {
 	d.t.Helper()
 	text, err := d.w.Read(workspace.LogFile(d.project, d.run))

@@ -1,6 +1,6 @@
 package mcp_test
 
-// Jobs: listed, launched, refused.
+// The tools list_jobs and launch_job.
 
 import (
 	"fmt"
@@ -91,8 +91,8 @@ func TestLaunchJob(t *testing.T) {
 	}
 }
 
-// TestLaunchJobForAnyAgent: agents that speak ACP, and those that are commands of their own
-// documents, do jobs as others do.
+// TestLaunchJobForAnyAgent checks that ACP agents, and cmd agents with a command line in their
+// documents, can be given jobs. A cmd agent without a command line is refused.
 func TestLaunchJobForAnyAgent(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, func(_ *desk, id *grant.Identity) { id.LaunchJobs = true })
@@ -119,7 +119,7 @@ func TestJobsThatAreNotLaunched(t *testing.T) {
 	d.put("work/projects/"+d.project+"/project.yaml", fmt.Sprintf("schema_version: 1\ntype: project\nid: %s\nname: Checkout\nstatus: active\ncreated_at: 2026-01-01T00:00:00Z\nbudget:\n  hard_tokens: 1\n", d.project))
 	d.put(workspace.RunFile(d.project, "run_old"), fmt.Sprintf("schema_version: 1\ntype: run\nid: run_old\nproject_id: %s\nagent_id: a\nprovider: codex\ncreated_at: 2026-01-01T00:00:00Z\nstatus: ended\ncontext_pack_id: c\nevents_relpath: e\nusage: {source: provider_reported, confidence: high, total_tokens: 10}\n", d.project))
 	d.refused("launch_job", object{"goal": "g"}, "budget_exceeded: ")
-	// A run of a job that an agent launched launches none.
+	// The run of a job that an agent launched cannot launch jobs.
 	d = newDesk(t, func(d *desk, id *grant.Identity) {
 		id.LaunchJobs, id.PermissionLevel = true, "full"
 		d.job("job_a", d.agent, "running", func(j *doc.Job) {

@@ -52,7 +52,7 @@ func TestToolsAreThoseOfTheSession(t *testing.T) {
 	}
 }
 
-// TestHostileArguments: each is refused before anything is looked up or written.
+// TestHostileArguments checks that hostile arguments are refused before anything is written.
 func TestHostileArguments(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, func(_ *desk, id *grant.Identity) { id.Interactive, id.LaunchJobs = true, true })
@@ -193,7 +193,7 @@ func TestMyMessages(t *testing.T) {
 	check(object{"unread_only": false}, false, "one", "mine", "to ann", "two")
 	send(in, own.ID, d.manager, "three")
 	check(nil, false, "three")
-	// A file that does not fit says nothing.
+	// A malformed file counts as empty.
 	d.put(workspace.ReadPositionsFile(d.agent), "{")
 	check(object{"mark_read": false}, false, "one", "to ann", "two", "three")
 	first := d.must("my_messages", object{"limit": 1, "mark_read": false})["messages"].([]any)[0].(object)
@@ -257,8 +257,8 @@ func TestNobodyToAsk(t *testing.T) {
 	d.refused("ask_human", object{"question": "q"}, "not_interactive: ")
 }
 
-// TestWaitingCallsAreCalledOff: a call that waits holds up no other, and ends when
-// the agent no longer wants it.
+// TestWaitingCallsAreCalledOff checks that a waiting call does not block other calls, and ends when
+// the agent cancels it.
 func TestWaitingCallsAreCalledOff(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
@@ -270,7 +270,7 @@ func TestWaitingCallsAreCalledOff(t *testing.T) {
 	}()
 	for asked := false; !asked; {
 		d.must("who_am_i", nil)
-		d.now.Add(2) // so that there are never too many calls a minute
+		d.now.Add(2) // stay below the rate limit
 		_, asked = d.supervisor.Asked("int_A")
 	}
 	cancel()
@@ -333,7 +333,8 @@ func TestReports(t *testing.T) {
 	bare.refused("report_milestone", object{"title": "Done", "summary": "s"}, "invalid_params: ")
 }
 
-// TestSecretsOfTheSessionAreMasked: what is recorded went through the supervisor's mask.
+// TestSecretsOfTheSessionAreMasked checks that the supervisor's mask applies to everything
+// recorded.
 func TestSecretsOfTheSessionAreMasked(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, func(d *desk, id *grant.Identity) {

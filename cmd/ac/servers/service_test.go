@@ -1,6 +1,6 @@
 package servers
 
-// The units of services, read by what they are for.
+// Tests of service units, with the programs or parsers that read them.
 
 import (
 	"encoding/xml"
@@ -16,7 +16,7 @@ import (
 	"ac/internal/proc/proctest"
 )
 
-// awkward is a service whose words mean something to the languages of units.
+// awkward returns a service with words that contain special characters of unit formats.
 func awkward() *unit {
 	return &unit{
 		name: "ac-web-da62j9", about: "the control room of 100% <Checkout> & more", path: "/opt/a b/bin:/usr/bin", home: "/home/o'neil & sons",
@@ -45,7 +45,7 @@ WantedBy=default.target
 	}
 }
 
-// systemd reads the unit without a word, where it is installed.
+// TestSystemdTakesTheUnit checks that systemd-analyze accepts the unit without a warning about it.
 func TestSystemdTakesTheUnit(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")
@@ -69,7 +69,7 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 	}
 }
 
-// TestLaunchdUnit reads the property list back: a dictionary of keys and values.
+// TestLaunchdUnit parses the property list and checks its keys and values.
 func TestLaunchdUnit(t *testing.T) {
 	t.Parallel()
 	u := awkward()

@@ -1,7 +1,7 @@
 package top
 
-// The program around the screen: that it starts, resizes and quits, what ten thousand events
-// a second cost it, and that it is silent while nothing happens.
+// Tests of the program around the screen: start, resize and quit, ten thousand events at full
+// speed, and silence while nothing happens.
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	"ac/internal/terminal"
 )
 
-// glass is the terminal that a program draws on. It counts what is written, and keeps the
-// end of it.
+// glass is the terminal that a program draws on. It counts the bytes written and keeps the last
+// 64 KiB.
 type glass struct {
 	mu      sync.Mutex
 	written int
@@ -41,7 +41,7 @@ func (g *glass) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// shows waits until a text was drawn since the last call.
+// shows waits until the program has drawn a text since the last match.
 func (g *glass) shows(t *testing.T, text string) {
 	t.Helper()
 	limit := time.NewTimer(20 * time.Second)
@@ -69,7 +69,7 @@ func (g *glass) size() int {
 	return g.written
 }
 
-// flood is a company in which something happens all the time.
+// flood is a company whose events the test sends through channels.
 type flood struct {
 	*company
 	rooms <-chan Room
@@ -95,7 +95,7 @@ func forward[T any](ctx context.Context, from <-chan T, send func(T)) error {
 	}
 }
 
-// started is a screen that runs on a terminal of 100 columns and 30 lines.
+// started runs a screen on a terminal of 100 columns and 30 lines.
 func started(t *testing.T, source Source) (program *tea.Program, g *glass, ended <-chan error) {
 	t.Helper()
 	g = newGlass()
@@ -114,7 +114,7 @@ func started(t *testing.T, source Source) (program *tea.Program, g *glass, ended
 	}()
 	t.Cleanup(func() {
 		cancel()
-		_ = keys.Close() // of a pipe it never fails
+		_ = keys.Close() // never fails for a pipe
 		<-done           //nolint:errcheck // the test looks at it
 		m.calls.Wait()
 	})
@@ -136,7 +136,8 @@ func TestProgramStartsResizesAndQuits(t *testing.T) {
 	}
 }
 
-// Nothing is written while nothing happens. That the screen is still takes some time to see.
+// TestIdleProgramDrawsNothing checks that nothing is written while nothing happens. Observing that
+// takes real time.
 func TestIdleProgramDrawsNothing(t *testing.T) {
 	t.Parallel()
 	quiet := acme(0)
@@ -145,10 +146,10 @@ func TestIdleProgramDrawsNothing(t *testing.T) {
 	g.shows(t, "client/retry_test.go")
 	program.Send(keyNamed("?"))
 	program.Send(keyNamed("?"))
-	// Frames may be under way on a busy machine: in the end there is a second without any.
+	// A busy machine may still draw frames. Eventually a second must pass without any.
 	for deadline := time.Now().Add(time.Minute); ; {
 		before := g.size()
-		time.Sleep(time.Second) // what is measured is a span of time
+		time.Sleep(time.Second) // the second to observe
 		if g.size() == before {
 			return
 		}
@@ -158,8 +159,8 @@ func TestIdleProgramDrawsNothing(t *testing.T) {
 	}
 }
 
-// Ten thousand changes of the room and of the selected run, as fast as they come: keys are
-// served between them, and memory does not grow with them.
+// TestTenThousandEvents sends ten thousand changes of the room and of the selected run as fast as
+// possible. It checks that keys are handled in between and that memory stays bounded.
 func TestTenThousandEvents(t *testing.T) { //nolint:paralleltest // it measures time and memory
 	const events, mostHeap = 10_000, 60 << 20
 	rooms, lines, over := make(chan Room), make(chan []Line), make(chan struct{})
@@ -177,7 +178,7 @@ func TestTenThousandEvents(t *testing.T) { //nolint:paralleltest // it measures 
 				shown = other
 			}
 			line := Line{fmt.Sprintf("line %d of what the run says %s", i, strings.Repeat("x", 60)), terminal.None}
-			for rooms, lines := rooms, lines; rooms != nil || lines != nil; { // the run may be out of sight
+			for rooms, lines := rooms, lines; rooms != nil || lines != nil; { // nobody receives lines while the run is not shown
 				select {
 				case <-ctx.Done():
 					return

@@ -1,6 +1,6 @@
 package top
 
-// A company and a screen for the tests.
+// Test fixtures: a company and a screen.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// company is a source of a fixed company that keeps the calls it gets.
+// company is a source with fixed data that records the calls that change something.
 type company struct {
 	room Room
 	mu   sync.Mutex
@@ -89,7 +89,7 @@ func (c *company) Start(_ context.Context, agent, text string) (string, error) {
 	return c.said("start %s %q", agent, text)
 }
 
-// acme is the company of the goldens, with as many more finished runs as wanted.
+// acme returns the company of the golden files, with more additional finished runs.
 func acme(more int) Room {
 	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
 	r := Room{
@@ -113,7 +113,7 @@ func acme(more int) Room {
 	return r
 }
 
-// screen is a screen of a company in a size, with everything read.
+// screen runs a Model without a terminal, and keeps the messages that its source sends.
 type screen struct {
 	*Model
 	company *company
@@ -144,13 +144,13 @@ func show(t *testing.T, room Room, width, height int, options Options) *screen {
 	return s
 }
 
-// take passes a message to the screen and carries out the command it returns.
+// take passes a message to the model and runs the command that it returns.
 func (s *screen) take(msg tea.Msg) {
 	_, cmd := s.Update(msg)
 	s.run(cmd)
 }
 
-// run carries out a command and takes what it returns. Ticks never come.
+// run runs a command and passes its message to the model. Ticks never arrive.
 func (s *screen) run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
@@ -166,7 +166,7 @@ func (s *screen) run(cmd tea.Cmd) {
 	}
 }
 
-// settle takes the messages that came, until the watch of the selected run has sent its lines.
+// settle passes pending messages to the model until the lines of the selected run have arrived.
 func (s *screen) settle() {
 	for range 200 {
 		s.mu.Lock()
@@ -183,7 +183,7 @@ func (s *screen) settle() {
 	}
 }
 
-// keys types keys by their names.
+// typeKeys presses keys by name.
 func (s *screen) typeKeys(names ...string) {
 	for _, name := range names {
 		s.take(keyNamed(name))

@@ -1,6 +1,6 @@
 package top
 
-// The screen without a terminal: golden pictures, keys, and what holds at any size.
+// Tests of the screen without a terminal: golden files, keys, and properties at any size.
 
 import (
 	"errors"
@@ -71,7 +71,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// No line is wider than the screen, and there are never more lines than it is high.
+// TestScreenFits checks that the screen never has a line too wide or a line too many.
 func TestScreenFits(t *testing.T) {
 	t.Parallel()
 	s := show(t, acme(30), 80, 24, Options{Unicode: true, Colour: true})
@@ -94,7 +94,7 @@ func TestScreenFits(t *testing.T) {
 	}
 }
 
-// uncoloured is a line without the escape codes of colours.
+// uncoloured returns a line without color codes.
 func uncoloured(line string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(line, "\x1b[") {
@@ -109,7 +109,7 @@ func uncoloured(line string) string {
 	return b.String()
 }
 
-// What agents print cannot reach the terminal as codes.
+// TestNoCodesOfOthers checks that escape codes in recorded texts never reach the terminal.
 func TestNoCodesOfOthers(t *testing.T) {
 	t.Parallel()
 	room := acme(0)
@@ -172,7 +172,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// On a small screen what is to be approved is shown before.
+// TestApproveOnSmallScreen checks that a small screen shows the whole change before it can be
+// approved.
 func TestApproveOnSmallScreen(t *testing.T) {
 	t.Parallel()
 	s := show(t, acme(0), 50, 15, Options{})
@@ -191,7 +192,7 @@ func TestApproveOnSmallScreen(t *testing.T) {
 	}
 }
 
-// With --read-only the keys that change the company are not there.
+// TestReadOnly checks that --read-only disables the keys that change the company.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	s := show(t, acme(0), 80, 24, Options{ReadOnly: true})
@@ -201,7 +202,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// The selection stays on its id when rows come and go above it.
+// TestSelectionStays checks that the selection follows its id when rows are added above it. If its
+// row disappears, the next one is selected.
 func TestSelectionStays(t *testing.T) {
 	t.Parallel()
 	s := show(t, acme(5), 80, 24, Options{})
@@ -219,7 +221,7 @@ func TestSelectionStays(t *testing.T) {
 	}
 }
 
-// A refused act says why in the bottom line, until the next key.
+// TestRefusal checks that the bottom line shows why an action was refused, until the next key.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	s := show(t, acme(0), 80, 24, Options{})
@@ -234,7 +236,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// When the workspace is gone, the first line says so, and the next key quits.
+// TestLost checks that the first line reports a lost workspace, and that the next key quits.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	s := show(t, acme(0), 80, 24, Options{})
@@ -249,7 +251,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A picture costs what is on it, not what is in the company.
+// TestManyRuns checks that the cost of drawing depends on what is visible, not on the number of
+// runs.
 func TestManyRuns(t *testing.T) { //nolint:paralleltest // it counts allocations
 	few, many := show(t, acme(30), 80, 24, Options{}), show(t, acme(3000), 80, 24, Options{})
 	a, b := testing.AllocsPerRun(10, func() { few.screen() }), testing.AllocsPerRun(10, func() { many.screen() })

@@ -18,7 +18,7 @@ import (
 	"ac/snapshot"
 )
 
-// shownNeeds are needs of several kinds, with fixed ids and times.
+// shownNeeds returns needs of several kinds, with fixed ids and times.
 func shownNeeds(now time.Time) []inboxRow {
 	row := func(end, kind, from, title string, ago time.Duration) inboxRow {
 		return inboxRow{
@@ -34,7 +34,7 @@ func shownNeeds(now time.Time) []inboxRow {
 	}
 }
 
-// TestInboxTables compares the list with what is recorded, at two widths.
+// TestInboxTables compares the list of needs with golden files at two widths.
 func TestInboxTables(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 14, 3, 12, 0, time.UTC)
@@ -49,7 +49,7 @@ func TestInboxTables(t *testing.T) {
 	}
 }
 
-// shownUsage is a report of three days.
+// shownUsage returns a usage report with three days of use and one without.
 func shownUsage() *snapshot.UsageReport {
 	sum := func(runs int, tokens int64, cost float64, unpriced int) snapshot.UsageSum {
 		s := snapshot.UsageSum{Records: runs, Sessions: runs, Total: tokens, UnpricedRecords: unpriced}
@@ -68,7 +68,7 @@ func shownUsage() *snapshot.UsageReport {
 	}
 }
 
-// TestCostTables compares the list of costs with what is recorded, at two widths.
+// TestCostTables compares the list of costs with golden files at two widths.
 func TestCostTables(t *testing.T) {
 	t.Parallel()
 	report := shownUsage()
@@ -81,7 +81,7 @@ func TestCostTables(t *testing.T) {
 	}
 }
 
-// TestTablesFit holds every line to the width, whatever stands in the rows.
+// TestTablesFit checks that no line is wider than the terminal, whatever the rows contain.
 func TestTablesFit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -103,7 +103,7 @@ func TestTablesFit(t *testing.T) {
 	})
 }
 
-// TestAnswerWords says which words answer what.
+// TestAnswerWords checks how the words of an answer are interpreted for each kind of request.
 func TestAnswerWords(t *testing.T) {
 	t.Parallel()
 	record := func(kind string) *interaction.Record {
@@ -140,8 +140,8 @@ func TestAnswerWords(t *testing.T) {
 	}
 }
 
-// TestStatusScreens compares the screen of status with what is recorded, at two widths; no
-// line of it is wider.
+// TestStatusScreens compares the output of status with golden files at two widths. It also checks
+// that no line is wider.
 func TestStatusScreens(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 14, 3, 12, 0, time.UTC)

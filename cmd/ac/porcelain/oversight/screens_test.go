@@ -1,7 +1,7 @@
 package oversight
 
-// The tables and charts of the short commands: as recorded at two widths, and no line wider
-// than the terminal whatever the texts are.
+// Tests of the tables and charts of the short commands: golden files at two widths, and no line
+// wider than the terminal, whatever the texts.
 
 import (
 	"flag"
@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the recorded screens anew")
 
-// shownTables are the tables of all lists, with texts that word makes. A list command has a
-// row here.
+// shownTables returns the tables of all list commands, by name, with texts from word. Add an entry
+// for each new list command.
 func shownTables(c *cli.Call, now time.Time, word func() string) map[string]terminal.Table {
 	pointer := func() *string { return new(word()) }
 	at := now.Add(-3 * time.Hour).Format(time.RFC3339)
@@ -66,12 +66,12 @@ func shownTables(c *cli.Call, now time.Time, word func() string) map[string]term
 	}
 }
 
-// shownCall is a call with a fixed clock and two projects.
+// shownCall returns a call with a fixed clock and two projects.
 func shownCall(now time.Time, project string) *cli.Call {
 	return &cli.Call{App: &cli.App{}, Now: now, Scope: cli.Scope{Project: project, Projects: []cli.Candidate{{ID: "proj_1", Name: "Checkout"}, {ID: "proj_2", Name: "成長 Growth"}}}}
 }
 
-// shownPlan is a plan with tasks in all states.
+// shownPlan returns a plan with tasks in several states.
 func shownPlan(now time.Time, word func() string) pm.Plan {
 	task := func(status, start string, days int) doc.Task {
 		return doc.Task{ID: "task_" + start + status, Title: word(), Status: status, AssigneeAgentID: "agent_1", Schedule: &doc.Schedule{PlannedStart: start, DurationDays: &days}}
@@ -79,7 +79,7 @@ func shownPlan(now time.Time, word func() string) pm.Plan {
 	return pm.Schedule([]doc.Task{task("done", "2026-11-16", 3), task("in_progress", "2026-11-20", 6), task("blocked", "2026-11-24", 2), task("draft", "2026-12-20", 10)}, now)
 }
 
-// TestScreens compares the lists with what is recorded, at two widths.
+// TestScreens compares lists and plans with golden files at two widths.
 func TestScreens(t *testing.T) {
 	t.Setenv("LC_ALL", "C.UTF-8")
 	now := time.Date(2026, 11, 22, 14, 3, 12, 0, time.UTC)
@@ -106,7 +106,8 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestNoListIsWiderThanTheTerminal holds every list to its width, with any text.
+// TestNoListIsWiderThanTheTerminal checks that no line is wider than the terminal or contains
+// control characters, whatever the texts.
 func TestNoListIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 14, 3, 12, 0, time.UTC)

@@ -8,7 +8,7 @@ import (
 	"ac/runs/interaction"
 )
 
-// TestDecide has a row for each form of /allow and /deny: a reason is never taken for a decision.
+// TestDecide checks each form of /allow and /deny. A reason is never mistaken for a decision.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	of := func(kind string) *interaction.Record {

@@ -1,6 +1,6 @@
 package work
 
-// The end of a log, kept while it is read.
+// Tests of lastLines, which holds back the end of a log.
 
 import (
 	"bytes"
