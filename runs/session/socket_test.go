@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlaceOfSockets: their paths fit whatever the directories are called.
+// TestPlaceOfSockets checks that socket paths stay short enough for any directories.
 func TestPlaceOfSockets(t *testing.T) {
 	t.Parallel()
 	long := "/" + strings.Repeat("x", 80)
