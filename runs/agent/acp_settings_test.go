@@ -57,7 +57,7 @@ func (h *stage) updated(update string) {
 }
 
 // TestACPModeOfAgent checks that the driver follows modes that the agent enters or leaves by
-// itself.
+// itself, and does not request the current one.
 func TestACPModeOfAgent(t *testing.T) {
 	t.Parallel()
 	for name, offer := range offers {

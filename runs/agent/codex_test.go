@@ -277,8 +277,8 @@ func TestCodexWithdraws(t *testing.T) {
 	}
 }
 
-// TestCodexSteers checks that a text waits for the id of its turn, is returned if the turn has
-// ended, and is refused on any other error.
+// TestCodexSteers checks that a text waits for the id of its turn. It is returned if the turn
+// has ended, and refused on any other error.
 func TestCodexSteers(t *testing.T) {
 	t.Parallel()
 	h := opened(t, Start{})

@@ -69,9 +69,8 @@ func TestModelOfClaude(t *testing.T) {
 	}
 }
 
-// TestModelOfCodex checks that the usage of a turn names the model that was rerouted to, or
-// that was requested for the turn, instead of the thread's. A reroute does not affect the next
-// turn.
+// TestModelOfCodex checks that the usage of a turn names the model that it was rerouted to, or
+// that was requested for it. A reroute does not affect the next turn.
 func TestModelOfCodex(t *testing.T) {
 	t.Parallel()
 	h := newStage(t, Codex(), Start{})
