@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlaceOfSockets checks that socket paths stay short enough for any directories.
+// TestPlaceOfSockets checks that socket paths are short enough whatever the directories are.
 func TestPlaceOfSockets(t *testing.T) {
 	t.Parallel()
 	long := "/" + strings.Repeat("x", 80)

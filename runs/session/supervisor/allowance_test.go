@@ -12,7 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestLimits checks that an allowance stops a session that has reached it, even a command's.
+// TestLimits checks that an allowance stops a session whose agent has reached it, even if that
+// is a command.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -59,7 +59,7 @@ func TestContinues(t *testing.T) {
 }
 
 // TestContinuesWithADigest checks that an agent begins with a digest if it cannot find its
-// conversation, or is told not to resume it.
+// conversation, or must not resume it.
 func TestContinuesWithADigest(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{true, false} {
@@ -242,8 +242,8 @@ func TestContinuationKilled(t *testing.T) {
 	}
 }
 
-// TestSaidOnce checks that a client message id makes a text idempotent within a run, across
-// sessions, whether it was sent as a prompt, a continuation or a steering text. A repeat
+// TestSaidOnce checks that a client message id makes a text idempotent within a run, even
+// across sessions. The text may be sent as a prompt, a continuation or a steer. A repeat
 // returns the first result, and the agent does not receive the text again.
 func TestSaidOnce(t *testing.T) {
 	t.Parallel()

@@ -174,8 +174,8 @@ func TestStoppedThenKilled(t *testing.T) {
 }
 
 // TestSupervisorUnderFaults injects a fault into one file system call of a supervisor at a
-// time, from the first call to the last: the supervisor is killed there, or the write is short.
-// Without -every-call it tests every 17th call.
+// time, from the first call to the last. Either the supervisor is killed there, or the call
+// fails as on a full disk, with a short write. Without -every-call it tests every 17th call.
 func TestSupervisorUnderFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []faultfs.Kind{faultfs.Death, faultfs.Short} {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestBoundsOfCodex checks how the mode and the level of a run set codex's sandbox and approval
-// policy. If nobody is asked, the sandbox alone limits codex.
+// policy. If neither people nor rules are asked, the sandbox alone limits codex.
 func TestBoundsOfCodex(t *testing.T) {
 	t.Parallel()
 	const asked = " untrusted user"

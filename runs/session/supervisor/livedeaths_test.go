@@ -105,8 +105,8 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
-// TestUndelivered checks that an answer is recorded even if the agent died before receiving it,
-// and that the log reports it as undelivered.
+// TestUndelivered answers a request whose agent has just been killed. If the answer is accepted
+// but not delivered, the log reports that.
 func TestUndelivered(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("ask touch x", keepOpen)

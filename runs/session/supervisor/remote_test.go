@@ -116,8 +116,7 @@ func TestARemoteSessionLooksLikeAnyOther(t *testing.T) {
 }
 
 // TestARemoteSessionIsPlacedWhileOthersLook reads the recorded attempt while the session is
-// placed again. A reader sees the attempt before or after, which only the race detector can
-// check fully.
+// placed again. A reader sees either attempt. Only the race detector can find a violation.
 func TestARemoteSessionIsPlacedWhileOthersLook(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

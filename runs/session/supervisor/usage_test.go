@@ -9,7 +9,7 @@ import (
 )
 
 // TestUsageNamesTheModel checks that the usage of a live session names the model that the agent
-// reports, and counts for the run even if the supervisor is killed.
+// reports. It counts for the run even if the supervisor is killed.
 func TestUsageNamesTheModel(t *testing.T) {
 	t.Parallel()
 	for driver, model := range map[string]string{session.DriverCodex: "scripted-codex", session.DriverClaude: "scripted-claude", session.DriverACP: "scripted-acp"} {
