@@ -120,7 +120,7 @@ type frame struct {
 	Reason   string `json:"terminal_reason"`
 }
 
-// frameResult is the answer to a request of either side.
+// frameResult has the fields that the recorder reads from results of either side.
 type frameResult struct {
 	Decision string `json:"decision"`
 	Action   string `json:"action"`

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row tests one row of a mapping: events in, items out. In give, a line that begins with "> "
-// is output of the agent, and one with "2> " is its stderr. Other lines are events, as "[actor
-// ]type payload". Lines are numbered from 1, and events have the ids evt_1, evt_2, …
+// row tests one row of a mapping: events in, items out. A line of give that begins with "> " is
+// output of the agent, and one with "2> " is its stderr. Other lines are events: "[actor ]type
+// payload". Lines are numbered from 1, and events have the ids evt_1, evt_2, …
 type row struct {
 	name string
 	give string
