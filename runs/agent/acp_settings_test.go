@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// offers are the two ways in which an agent offers its modes, with the update that it sends when
+// offers are the ways in which an agent offers its modes, each with the updates it sends when
 // it changes its mode by itself.
 var offers = map[string]struct{ session, usual, entered, left string }{
 	"modes": {
@@ -28,7 +28,7 @@ func modeOption(current string) string {
 	return `{"id":"mode","category":"mode","currentValue":"` + current + `","options":[{"value":"build"},{"value":"plan"}]}`
 }
 
-// modesSent are the modes of the frames that were sent since the session began.
+// modesSent returns the modes that the driver has requested.
 func (h *stage) modesSent() (modes []string) {
 	for _, frame := range h.sent {
 		var m struct {
@@ -56,7 +56,8 @@ func (h *stage) updated(update string) {
 	h.line(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":` + update + `}}`)
 }
 
-// TestACPModeOfAgent: a mode that the agent entered or left by itself is known.
+// TestACPModeOfAgent checks that the driver follows modes that the agent enters or leaves by
+// itself, and does not request the current one.
 func TestACPModeOfAgent(t *testing.T) {
 	t.Parallel()
 	for name, offer := range offers {
@@ -73,8 +74,8 @@ func TestACPModeOfAgent(t *testing.T) {
 	}
 }
 
-// TestACPModeRefused: a mode that the agent refused is requested again, one that it granted or
-// has not answered yet is not.
+// TestACPModeRefused checks that a refused mode is requested again, but not one that was
+// granted or is still unanswered.
 func TestACPModeRefused(t *testing.T) {
 	t.Parallel()
 	refusal := `"error":{"code":-32603,"message":"no"}}`

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// acpActs says what the client of a recording said.
+// acpActs returns a function that has the driver send what the client of a recording sent.
 func acpActs(h *stage) func(message) {
 	return func(m message) {
 		var p struct {
@@ -26,7 +26,7 @@ func acpActs(h *stage) func(message) {
 			err = h.d.Interrupt()
 		case "session/set_mode":
 			a := h.d.(*acp)
-			a.modes = append(a.modes, "default") // to say something that it never says
+			a.modes = append(a.modes, "default") // the driver never sends this by itself
 			err = a.rpc.call(m.Method, struct{}{}, func(json.RawMessage, *failure) {})
 		case "no/such":
 			err = h.d.(*acp).rpc.call(m.Method, struct{}{}, func(json.RawMessage, *failure) {})
@@ -43,7 +43,7 @@ func acpActs(h *stage) func(message) {
 	}
 }
 
-// TestACPRecordings plays each recording and compares what the host was told.
+// TestACPRecordings plays each recording and compares the calls to the host.
 func TestACPRecordings(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
@@ -72,7 +72,8 @@ func TestACPRecordings(t *testing.T) {
 	}
 }
 
-// TestACPCancels: a turn that was interrupted says so.
+// TestACPCancels checks that an interrupted turn is reported as interrupted, and that the agent
+// accepts no text during a turn.
 func TestACPCancels(t *testing.T) {
 	t.Parallel()
 	h := newStage(t, ACP(), Start{})
@@ -94,13 +95,13 @@ func TestACPCancels(t *testing.T) {
 	}
 }
 
-// TestACPLoads: what an agent tells again of a conversation is nothing new; one that it
-// does not find is begun anew.
+// TestACPLoads checks that the history that an agent replays is not reported again. If the
+// agent does not find the conversation, a new one begins, unless it must resume.
 func TestACPLoads(t *testing.T) {
 	t.Parallel()
 	h := newStage(t, ACP(), Start{Thread: "ses_dfe046f56ffeW2iZJHvfhFGc6D"})
 	frames := recording(t, "acp-opencode-load")
-	text := strings.Replace(string(frames[1].Msg), `"resume":{}`, `"list2":{}`, 1) // it loads then
+	text := strings.Replace(string(frames[1].Msg), `"resume":{}`, `"list2":{}`, 1) // without resume, the driver loads
 	frames[1].Msg = []byte(text)
 	h.play(frames, acpActs(h))
 	h.told("conversation resumed=true ", "accepted", "used 300+900+20+10 $0.00321", "turn completed end_turn")
@@ -121,7 +122,7 @@ func TestACPLoads(t *testing.T) {
 	}
 }
 
-// acpOpened is an agent whose session is open.
+// acpOpened returns the stage of an agent whose session is open.
 func acpOpened(t *testing.T, s Start, hello, opened string) *stage {
 	t.Helper()
 	h := newStage(t, ACP(), s)
@@ -129,7 +130,7 @@ func acpOpened(t *testing.T, s Start, hello, opened string) *stage {
 	return h
 }
 
-// TestACPWords pins what is sent, to the byte.
+// TestACPWords checks the frames that are sent, byte for byte.
 func TestACPWords(t *testing.T) {
 	t.Parallel()
 	h := acpOpened(t, Start{Mode: "plan", Model: "m", Servers: []Server{{Name: "ac", Command: "/bin/ac", Args: []string{"mcp:files"}}}}, "",
@@ -166,7 +167,8 @@ func TestACPWords(t *testing.T) {
 	}
 }
 
-// TestACPRefusesWishes: what the agent does not offer, and what it refuses, is noticed.
+// TestACPRefusesWishes checks that a notice reports a model or mode that the agent does not
+// offer or refuses.
 func TestACPRefusesWishes(t *testing.T) {
 	t.Parallel()
 	h := acpOpened(t, Start{Mode: "plan", Model: "m"}, "", `,"modes":{"currentModeId":"default","availableModes":[{"id":"default"},{"id":"plan"}]}`)
@@ -259,8 +261,8 @@ func TestACPAnswers(t *testing.T) {
 	}
 }
 
-// TestACPAsksAnew: what an interrupt answered no longer waits for the host either, so an agent
-// may use its id again.
+// TestACPAsksAnew checks that an interrupt withdraws the open requests, so that an agent may
+// use their ids again.
 func TestACPAsksAnew(t *testing.T) {
 	t.Parallel()
 	h := acpOpened(t, Start{}, "", "")
@@ -276,7 +278,7 @@ func TestACPAsksAnew(t *testing.T) {
 	h.told("conversation resumed=false ", "accepted", "asked permission: mcp_tool builtin/ls", "withdrawn 0", "asked permission: mcp_tool builtin/ls")
 }
 
-// TestACPEnds has a row for each way in which a turn ends.
+// TestACPEnds has a row for each way a turn can end.
 func TestACPEnds(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{
@@ -299,7 +301,7 @@ func TestACPEnds(t *testing.T) {
 	}
 }
 
-// TestACPHandshakes pins what a handshake that fails says.
+// TestACPHandshakes checks the errors of failed handshakes.
 func TestACPHandshakes(t *testing.T) {
 	t.Parallel()
 	for want, lines := range map[string][]string{

@@ -1,8 +1,8 @@
 package agent
 
-// Recorded conversations of the released agents are played to the drivers: lines of
-// the agent as they were, and whatever the recording has the client say is said by
-// the call of the driver that says it.
+// The tests play recorded conversations of released agents to the drivers. The agent's lines
+// are as recorded. What the client sent in a recording is sent by the corresponding call of the
+// driver.
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 	"ac/runs/usage"
 )
 
-// stage is the host of a driver; it notes what it is called with.
+// stage is the host of a driver. It notes the calls it receives.
 type stage struct {
 	t      testing.TB
 	d      Driver
@@ -26,9 +26,9 @@ type stage struct {
 	calls  []string
 	asked  []Request
 	talk   Conversation
-	models []string     // of the usage
-	used   usage.Report // as last told
-	fails  error        // of Send
+	models []string     // of the usage reports
+	used   usage.Report // the latest report
+	fails  error        // what Send returns
 }
 
 func newStage(t *testing.T, d Driver, s Start) *stage {
@@ -87,7 +87,7 @@ func (h *stage) Asked(q Request) {
 	h.note("asked %s: %s", q.Kind, strings.Join(wants, ", "))
 }
 
-// counted shows a report: input, cached, output, reasoning, and the cost.
+// counted formats a report: input, cached, output, reasoning, and the cost.
 func counted(r usage.Report) string {
 	n := func(v *int64) string {
 		if v == nil {
@@ -128,8 +128,8 @@ func recording(t testing.TB, name string) (frames []recorded) {
 	return frames
 }
 
-// play plays a recording. What the client said in it is said by act, unless the
-// driver has said it by itself. Ids of ours may differ from the recorded ones.
+// play plays a recording. act has the driver send what the client sent, unless the driver has
+// sent it by itself. The driver's ids may differ from the recorded ones.
 func (h *stage) play(frames []recorded, act func(said message)) {
 	h.t.Helper()
 	ids := map[string]string{}
@@ -174,7 +174,7 @@ func plainJSON(text []byte) (v any) {
 	return v
 }
 
-// withID puts the id that we gave into an answer.
+// withID replaces the id of an answer with the one that the driver used.
 func withID(line json.RawMessage, id string) json.RawMessage {
 	members := map[string]json.RawMessage{}
 	decode(line, &members)
@@ -186,7 +186,7 @@ func withID(line json.RawMessage, id string) json.RawMessage {
 	return text
 }
 
-// told compares what the host was called with.
+// told checks which calls the host received.
 func (h *stage) told(want ...string) {
 	h.t.Helper()
 	if diff := cmp.Diff(want, h.calls); diff != "" {
@@ -194,14 +194,14 @@ func (h *stage) told(want ...string) {
 	}
 }
 
-// line hands lines to the driver.
+// line passes lines to the driver.
 func (h *stage) line(lines ...string) {
 	for _, line := range lines {
 		h.d.Line([]byte(line))
 	}
 }
 
-// last is the newest frame that was sent.
+// last returns the newest frame that was sent.
 func (h *stage) last() string {
 	if len(h.sent) == 0 {
 		return ""
@@ -209,8 +209,8 @@ func (h *stage) last() string {
 	return h.sent[len(h.sent)-1]
 }
 
-// TestAsksAnewInNextTurn: an agent abandons its requests at the end of its turn. In the next turn it
-// may use their ids again, and answers to the old ones are not sent.
+// TestAsksAnewInNextTurn checks that the end of a turn closes the agent's requests. Answers to
+// them are not sent, and the agent may use their ids again in the next turn.
 func TestAsksAnewInNextTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -256,7 +256,7 @@ func TestAsksAnewInNextTurn(t *testing.T) {
 	}
 }
 
-// prompted has a turn begin.
+// prompted starts a turn.
 func (h *stage) prompted() {
 	h.t.Helper()
 	if err := h.d.Prompt(Prompt{ID: "q", Text: "go"}); err != nil {

@@ -10,8 +10,7 @@ import (
 	"ac/runs/usage"
 )
 
-// claudeFrames makes a recording of claude one whose client began with the
-// handshake, and whose texts bear our uuids.
+// claudeFrames returns a recording of claude, with the uuids of its texts replaced by ours.
 func claudeFrames(t *testing.T, name string) []recorded {
 	t.Helper()
 	frames := recording(t, name)
@@ -33,7 +32,7 @@ func claudeFrames(t *testing.T, name string) []recorded {
 	return frames
 }
 
-// playClaude plays a recording. What its client said is said by the driver's calls.
+// playClaude plays a recording. Calls of the driver send what its client sent.
 func (h *stage) playClaude(frames []recorded) {
 	h.t.Helper()
 	said := 0
@@ -88,7 +87,7 @@ func (h *stage) playClaude(frames []recorded) {
 				}
 			}
 		default:
-			continue // the handshake, and what we never say
+			continue // the handshake, and frames that the driver never sends
 		}
 		if err != nil || len(h.sent) == before {
 			h.t.Fatalf("frame %d: %v, nothing was sent for %s", i+1, err, frame.Msg)
@@ -96,7 +95,7 @@ func (h *stage) playClaude(frames []recorded) {
 	}
 }
 
-// greeted is a claude that has shaken hands.
+// greeted returns the stage of a claude whose handshake is done.
 func greeted(t *testing.T, s Start) *stage {
 	t.Helper()
 	h := newStage(t, Claude(), s)
@@ -108,7 +107,7 @@ func greeted(t *testing.T, s Start) *stage {
 	return h
 }
 
-// TestClaudeRecordings plays each recording and compares what the host was told.
+// TestClaudeRecordings plays each recording and compares the calls to the host.
 func TestClaudeRecordings(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
@@ -134,8 +133,8 @@ func TestClaudeRecordings(t *testing.T) {
 	}
 }
 
-// TestClaudeCacheWrites: what was written to the cache is input, of which it is told apart,
-// summed over the turns of the session.
+// TestClaudeCacheWrites checks that tokens written to the cache count as input and are also
+// reported separately, summed over the turns of the session.
 func TestClaudeCacheWrites(t *testing.T) {
 	t.Parallel()
 	h := greeted(t, Start{})
@@ -151,8 +150,9 @@ func TestClaudeCacheWrites(t *testing.T) {
 	}
 }
 
-// TestCacheWritesOfOthers: codex counts what was written to the cache as input, by ACP it
-// stands beside that. Of a thread that goes on only what is new counts, where that is known.
+// TestCacheWritesOfOthers checks the cache writes of the other protocols. Codex includes them
+// in the input; ACP reports them beside it. A resumed thread counts only the new ones, if these
+// are known.
 func TestCacheWritesOfOthers(t *testing.T) {
 	t.Parallel()
 	written := func(h *stage) int64 {
@@ -194,8 +194,8 @@ func TestCacheWritesOfOthers(t *testing.T) {
 	}
 }
 
-// TestClaudeResumes: the cost of a conversation that goes on is a total, of which only
-// what is new is ours; its usage is told by turns.
+// TestClaudeResumes checks that the cost of a resumed conversation counts only from its
+// baseline, while its usage is per turn.
 func TestClaudeResumes(t *testing.T) {
 	t.Parallel()
 	h := greeted(t, Start{Thread: "6b3f6d81", Baseline: usage.Report{CostUSD: new(0.006)}})
@@ -206,8 +206,8 @@ func TestClaudeResumes(t *testing.T) {
 	h.told("accepted", "used 600+400+50+0 $0.00348", "turn completed end_turn")
 }
 
-// TestClaudeForgot: a conversation that claude does not find is told before anything is
-// said; claude is to be started again without it.
+// TestClaudeForgot checks that the handshake fails if claude does not find the conversation.
+// Claude is then to be restarted without it, unless it must resume.
 func TestClaudeForgot(t *testing.T) {
 	t.Parallel()
 	for _, must := range []bool{false, true} {
@@ -222,7 +222,7 @@ func TestClaudeForgot(t *testing.T) {
 	}
 }
 
-// TestClaudeRefusesAMode: a mode that it refuses is noticed, and changes nothing.
+// TestClaudeRefusesAMode checks that a refused mode causes a notice and nothing else.
 func TestClaudeRefusesAMode(t *testing.T) {
 	t.Parallel()
 	h := greeted(t, Start{})
@@ -236,7 +236,7 @@ func TestClaudeRefusesAMode(t *testing.T) {
 	}
 }
 
-// TestClaudeWords pins what is sent, to the byte.
+// TestClaudeWords checks the frames that are sent, byte for byte.
 func TestClaudeWords(t *testing.T) {
 	t.Parallel()
 	h := greeted(t, Start{})
@@ -331,8 +331,8 @@ func TestClaudeAnswers(t *testing.T) {
 	}
 }
 
-// TestClaudeHandshakes pins what a handshake that fails says, and that older releases
-// do without one.
+// TestClaudeHandshakes checks the errors of failed handshakes, and that older releases work
+// without one.
 func TestClaudeHandshakes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

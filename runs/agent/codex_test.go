@@ -9,7 +9,7 @@ import (
 	"ac/runs/usage"
 )
 
-// codexActs says what the client of a recording said.
+// codexActs returns a function that has the driver send what the client of a recording sent.
 func codexActs(h *stage) func(message) {
 	said := 0
 	return func(m message) {
@@ -32,7 +32,7 @@ func codexActs(h *stage) func(message) {
 			said++
 			c := h.d.(*codex)
 			turn, active := c.turn, c.active
-			c.turn, c.active = p.ExpectedTurnID, true // as somebody who is late
+			c.turn, c.active = p.ExpectedTurnID, true // like a caller that is late
 			err = h.d.Steer(Prompt{ID: "msg-" + string(rune('0'+said)), Text: p.Input[0].Text})
 			c.turn, c.active = turn, active
 		case m.Method == "" && len(h.asked) > 0:
@@ -51,7 +51,7 @@ func codexActs(h *stage) func(message) {
 	}
 }
 
-// TestCodexRecordings plays each recording and compares what the host was told.
+// TestCodexRecordings plays each recording and compares the calls to the host.
 func TestCodexRecordings(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
@@ -89,7 +89,7 @@ func TestCodexRecordings(t *testing.T) {
 			h := newStage(t, Codex(), Start{HasApprover: true, Sandbox: "workspace-write"})
 			h.play(recording(t, name), codexActs(h))
 			got := h.calls
-			if name == "codex-approve" { // the other turns of it stand in other recordings
+			if name == "codex-approve" { // its other turns are in other recordings
 				got = got[:min(len(got), len(want))]
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -99,8 +99,8 @@ func TestCodexRecordings(t *testing.T) {
 	}
 }
 
-// TestCodexResumes: what the thread had used before is no usage of the session, also
-// where codex tells it, and where only our record does.
+// TestCodexResumes checks that earlier usage of a resumed thread does not count, whether codex
+// reports it or only our record has it.
 func TestCodexResumes(t *testing.T) {
 	t.Parallel()
 	frames := recording(t, "codex-resume")
@@ -121,8 +121,8 @@ func TestCodexResumes(t *testing.T) {
 	h.told("conversation resumed=true ", "used 600+400+30+20")
 }
 
-// TestCodexForgot: a thread that codex does not find is begun anew in the same
-// process, or not where it has to be that one.
+// TestCodexForgot checks that a new thread begins in the same process if codex does not find
+// the old one. If it must resume that one, the handshake fails.
 func TestCodexForgot(t *testing.T) {
 	t.Parallel()
 	frames := recording(t, "codex-resume")[:5]
@@ -138,7 +138,7 @@ func TestCodexForgot(t *testing.T) {
 	h.told("broke resume_failed again=false: thread/resume: no rollout found for thread id 00000000-0000-7000-8000-000000000000")
 }
 
-// opened is a codex whose thread is th.
+// opened returns the stage of a codex whose thread is th.
 func opened(t *testing.T, s Start) *stage {
 	t.Helper()
 	h := newStage(t, Codex(), s)
@@ -150,7 +150,7 @@ func opened(t *testing.T, s Start) *stage {
 	return h
 }
 
-// inTurn is a codex whose turn tu goes on.
+// inTurn returns the stage of a codex whose turn tu is in progress.
 func inTurn(t *testing.T) *stage {
 	t.Helper()
 	h := opened(t, Start{HasApprover: true})
@@ -162,7 +162,7 @@ func inTurn(t *testing.T) *stage {
 	return h
 }
 
-// TestCodexWords pins what is sent, to the byte.
+// TestCodexWords checks the frames that are sent, byte for byte.
 func TestCodexWords(t *testing.T) {
 	t.Parallel()
 	h := newStage(t, Codex(), Start{Sandbox: "read-only"})
@@ -202,7 +202,7 @@ func TestCodexWords(t *testing.T) {
 	}
 }
 
-// TestCodexAsks has a row for each request that codex has, and for each answer.
+// TestCodexAsks has a row for each request of codex, and for each answer.
 func TestCodexAsks(t *testing.T) {
 	t.Parallel()
 	item := `{"method":"item/started","params":{"threadId":"th","item":{"id":"i","type":"fileChange","changes":[{"path":"/repo/a","kind":{"type":"add"},"diff":"x\n"},{"path":"/repo/b","kind":{"type":"update"},"diff":"@@ -1 +1 @@\n-a\n+b\n"}]}}}`
@@ -242,7 +242,7 @@ func TestCodexAsks(t *testing.T) {
 			h := inTurn(t)
 			h.line(item, `{"id":0,`+c.request+`}`)
 			h.told(c.asked)
-			for range 2 { // the second answer says nothing
+			for range 2 { // the second answer is a no-op
 				if err := h.d.Answer(h.asked[0].Key, c.answer); err != nil {
 					t.Error(err)
 				}
@@ -254,7 +254,7 @@ func TestCodexAsks(t *testing.T) {
 	}
 }
 
-// TestCodexShows pins what people are shown of a change of files.
+// TestCodexShows checks what people see of a file change.
 func TestCodexShows(t *testing.T) {
 	t.Parallel()
 	h := inTurn(t)
@@ -266,7 +266,7 @@ func TestCodexShows(t *testing.T) {
 	}
 }
 
-// TestCodexWithdraws: a request that codex resolved by itself is not answered.
+// TestCodexWithdraws checks that a request is not answered after codex resolved it by itself.
 func TestCodexWithdraws(t *testing.T) {
 	t.Parallel()
 	h := inTurn(t)
@@ -277,8 +277,8 @@ func TestCodexWithdraws(t *testing.T) {
 	}
 }
 
-// TestCodexSteers: texts wait for the id of their turn, come back when it ended, and
-// are refused by any other error.
+// TestCodexSteers checks that a text waits for the id of its turn. It is returned if the turn
+// has ended, and refused on any other error.
 func TestCodexSteers(t *testing.T) {
 	t.Parallel()
 	h := opened(t, Start{})
@@ -310,7 +310,7 @@ func TestCodexSteers(t *testing.T) {
 	h.told("steer s returned", "turn failed  turn/start: no")
 }
 
-// TestCodexInterruptsEarly: an interrupt waits for the id of its turn.
+// TestCodexInterruptsEarly checks that an interrupt waits for the id of its turn.
 func TestCodexInterruptsEarly(t *testing.T) {
 	t.Parallel()
 	h := opened(t, Start{})
@@ -328,8 +328,8 @@ func TestCodexInterruptsEarly(t *testing.T) {
 	}
 }
 
-// TestCodexOthers: agents that ours lets work have threads of their own, whose
-// charges are ours and nothing else.
+// TestCodexOthers checks sub-agents, which have threads of their own. Their usage counts, and
+// their other messages are ignored.
 func TestCodexOthers(t *testing.T) {
 	t.Parallel()
 	h := inTurn(t)
@@ -345,7 +345,7 @@ func TestCodexOthers(t *testing.T) {
 	h.told("used 5+-+2+-", "used 12+-+3+-", "cycle thread/compacted", "used 13+-+4+-", "turn completed")
 }
 
-// TestCodexEnds pins what each way to end says.
+// TestCodexEnds has a row for each way a turn can end.
 func TestCodexEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ line, want string }{
@@ -368,7 +368,7 @@ func TestCodexEnds(t *testing.T) {
 	h.told("turn failed  m")
 }
 
-// TestCodexHandshakes pins what a handshake that fails says.
+// TestCodexHandshakes checks the errors of failed handshakes.
 func TestCodexHandshakes(t *testing.T) {
 	t.Parallel()
 	for want, lines := range map[string][]string{
@@ -383,8 +383,8 @@ func TestCodexHandshakes(t *testing.T) {
 	}
 }
 
-// TestCodexUsageWithoutThread: a report that names no thread is of the conversation's own, which is
-// counted once.
+// TestCodexUsageWithoutThread checks that a usage report without a thread belongs to the
+// conversation's own thread, which is counted once.
 func TestCodexUsageWithoutThread(t *testing.T) {
 	t.Parallel()
 	h := inTurn(t)

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// supervisor is a host that behaves as the supervisor of a session does, and holds a
-// driver to what it may do.
+// supervisor is a host that behaves like the supervisor of a session, and checks what the
+// driver does.
 type supervisor struct {
 	stage
 	begun bool            // the handshake is over
-	turn  bool            // one is under way
-	open  map[string]bool // requests that wait
-	n     int             // of prompts and steers
+	turn  bool            // a turn is in progress
+	open  map[string]bool // the open requests
+	n     int             // the number of acts so far
 }
 
 func (s *supervisor) Send(frame []byte) error {
@@ -61,7 +61,7 @@ func (s *supervisor) Asked(q Request) {
 
 func (s *supervisor) Withdrawn(request string) { delete(s.open, request) }
 
-// act does something that a person or a policy might.
+// act does what a person or a policy might do.
 func (s *supervisor) act(what byte) {
 	s.n++
 	id := string(rune('a' + s.n%26))
@@ -85,7 +85,7 @@ func (s *supervisor) act(what byte) {
 				state = TimedOut
 			}
 			_ = s.d.Answer(key, Answer{State: state, Session: what&64 != 0, Answers: map[string][]string{"q": {"x"}}})
-			_ = s.d.Answer(key, Answer{State: Denied}) // twice does nothing
+			_ = s.d.Answer(key, Answer{State: Denied}) // a second answer is a no-op
 			break
 		}
 	case 5:
@@ -95,8 +95,8 @@ func (s *supervisor) act(what byte) {
 	}
 }
 
-// FuzzDrivers has an agent say anything at any moment: nothing panics, each frame is a line
-// of JSON, a handshake ends once, and a request waits once.
+// FuzzDrivers has an agent send anything at any moment. Nothing panics, each frame is a line of
+// JSON, a handshake ends once, and no open request is asked again.
 func FuzzDrivers(f *testing.F) {
 	for i, name := range []string{"codex-approve", "codex-steer", "claude-allow", "claude-steer-queue", "acp-opencode-allow", "acp-gemini-load", "claude-question", "codex-mcp-tool"} {
 		var said strings.Builder
@@ -114,13 +114,13 @@ func FuzzDrivers(f *testing.F) {
 		`{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{}}}`,
 		`{"jsonrpc":"2.0","id":"r","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t"}}}`,
 	} {
-		f.Add(byte(which), []byte{}, line+"\n"+line) // it waits already
+		f.Add(byte(which), []byte{}, line+"\n"+line) // the request is open already
 	}
 	asks := `{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"title":"ls"}}}`
-	f.Add(byte(2), []byte{0, 2}, strings.Join([]string{ // it asks with the id of what an interrupt answered
+	f.Add(byte(2), []byte{0, 2}, strings.Join([]string{ // the second request has the id of one that an interrupt answered
 		`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`, "", `{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}`, asks, asks,
 	}, "\n"))
-	f.Add(byte(1), []byte{}, `{"type":"control_request","request":{"subtype":"can_use_tool","tool_name":"Bash"}}`) // it has no name
+	f.Add(byte(1), []byte{}, `{"type":"control_request","request":{"subtype":"can_use_tool","tool_name":"Bash"}}`) // the request has no id
 	f.Fuzz(func(t *testing.T, which byte, acts []byte, said string) {
 		if len(said) > 16<<10 {
 			return

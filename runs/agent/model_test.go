@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestModels: each agent tells the model that it works with in a way of its own.
+// TestModels checks that usage names the model. Each protocol reports it in a way of its own.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -34,8 +34,9 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestModelOfClaude: what its newest message was made with counts, unless a sub-agent made
-// it, or claude by itself; without any it is what the turn began with.
+// TestModelOfClaude checks that the model is that of claude's newest message, except for
+// messages that a sub-agent made or claude synthesized. Without a message, it is the model that
+// the turn began with.
 func TestModelOfClaude(t *testing.T) {
 	t.Parallel()
 	begun := `{"type":"system","subtype":"init","model":"opus"}`
@@ -68,8 +69,8 @@ func TestModelOfClaude(t *testing.T) {
 	}
 }
 
-// TestModelOfCodex: a turn that another model does than that of the thread stands under
-// that one, the next turn does not.
+// TestModelOfCodex checks that the usage of a turn names the model that it was rerouted to, or
+// that was requested for it. A reroute does not affect the next turn.
 func TestModelOfCodex(t *testing.T) {
 	t.Parallel()
 	h := newStage(t, Codex(), Start{})
@@ -89,8 +90,8 @@ func TestModelOfCodex(t *testing.T) {
 	}
 }
 
-// TestModelOfACP: the model is that of the settings, as they change, or the one that was
-// asked for, once the agent takes it. One that chooses by itself names none.
+// TestModelOfACP checks that the model is the current one of the agent's settings, or the
+// requested one once the agent accepts it. An agent that chooses automatically names none.
 func TestModelOfACP(t *testing.T) {
 	t.Parallel()
 	answered := func(id string) string {

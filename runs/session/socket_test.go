@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlaceOfSockets: their paths fit whatever the directories are called.
+// TestPlaceOfSockets checks that socket paths are short enough whatever the directories are.
 func TestPlaceOfSockets(t *testing.T) {
 	t.Parallel()
 	long := "/" + strings.Repeat("x", 80)

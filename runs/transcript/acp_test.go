@@ -2,15 +2,15 @@ package transcript
 
 import "testing"
 
-// inACP is the beginning of a session by ACP.
+// inACP is the beginning of an ACP session.
 const inACP = "run.executing {\"driver\":\"acp\"}\nrun.turn_started {\"turn\":1,\"text\":\"\"}\n"
 
-// update is a session/update of an agent.
+// updated returns a session/update of an agent.
 func updated(kind, more string) string {
 	return "> {\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"" + kind + "\"," + more + "}}}\n"
 }
 
-// said is a piece of text of an agent.
+// chunkOfACP returns a piece of an agent's text.
 func chunkOfACP(kind, id, text string) string {
 	more := `"content":{"type":"text","text":"` + text + `"}`
 	if id != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAdvanceAll shows that a log which is read ahead makes the transcript that it makes line by
-// line, also where lines are long, are no events or hold what is no UTF-8.
+// TestAdvanceAll checks that reading a log ahead makes the same transcript as reading it line
+// by line. This includes long lines, lines that are no events, and text that is not UTF-8.
 func TestAdvanceAll(t *testing.T) {
 	t.Parallel()
 	for _, log := range append(logs(t), []Event{
@@ -38,7 +38,7 @@ func TestAdvanceAll(t *testing.T) {
 			for i := range lines {
 				text := bytes.Clone(lines[i])
 				visit(int64(i+1), text)
-				clear(text) // it was valid until then
+				clear(text) // a line is valid only during the visit
 			}
 			return nil
 		})
@@ -51,7 +51,7 @@ func TestAdvanceAll(t *testing.T) {
 	}
 }
 
-// TestAdvanceAllFails keeps what was read before a failure.
+// TestAdvanceAllFails checks that the fold keeps what was read before a failure.
 func TestAdvanceAllFails(t *testing.T) {
 	t.Parallel()
 	f := NewFold("p")
@@ -64,7 +64,7 @@ func TestAdvanceAllFails(t *testing.T) {
 	}
 }
 
-// allOf is all that a fold tells.
+// allOf returns all that a fold reports.
 func allOf(t *testing.T, f *Fold) string {
 	t.Helper()
 	text, err := json.MarshalIndent(struct {

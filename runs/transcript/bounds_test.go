@@ -13,10 +13,10 @@ import (
 	"ac/events"
 )
 
-// sealed is the log of drafts, as the package events writes it.
+// sealed encodes drafts as a log, as package events writes it.
 func sealed(drafts []events.Draft) []byte { return events.Encode(drafts...) }
 
-// longLog is the log of a run that printed about so many bytes, of a kind of agent.
+// longLog returns the log, of about size bytes, of a run with a kind of agent.
 func longLog(kind string, size int) []byte {
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	drafts := []events.Draft{{
@@ -56,7 +56,7 @@ func longLog(kind string, size int) []byte {
 	return sealed(drafts)
 }
 
-// heldBy is how much memory a fold keeps at most while it goes over a log, looked at every
+// heldBy returns the most memory that a fold holds while it reads a log, measured after every
 // so many lines.
 func heldBy(f *Fold, every int, next func(i int) (line []byte, more bool)) (most int64) {
 	var before, now runtime.MemStats
@@ -79,15 +79,15 @@ func heldBy(f *Fold, every int, next func(i int) (line []byte, more bool)) (most
 	}
 }
 
-// logLine is a line of a log, as far as the fold reads it.
+// logLine returns a line of a log, with the fields that the fold reads.
 func logLine(kind, payload string) []byte {
 	return []byte(`{"event_id":"evt_1","type":"` + kind + `","actor":"human","session_ref":"local_run_1","ts_wallclock":"2026-11-22T00:00:00.000Z","payload":` + payload + `}`)
 }
 
 func output(text string) []byte { return logLine("provider.raw", string(chunkOf("stdout", text))) }
 
-// greedy are logs that make a fold keep as much as they can: a line each, with its number
-// in place of NNN, and how often.
+// greedy returns logs that make a fold keep as much as they can. Each has one line and how
+// often it is repeated; numbers replace NNN in it.
 func greedy() map[string]struct {
 	driver string
 	line   []byte
@@ -119,7 +119,7 @@ func greedy() map[string]struct {
 	}
 }
 
-// fed gives a fold the lines of a greedy log, and returns the most memory that it held.
+// fed feeds the lines of a greedy log to a fold, and returns the most memory that it held.
 func fed(f *Fold, driver string, line []byte, times, every int) int64 {
 	f.Advance(1, logLine("run.executing", `{"driver":"`+driver+`"}`))
 	f.Advance(2, logLine("run.turn_started", `{"turn":1,"text":"x"}`))
@@ -128,7 +128,7 @@ func fed(f *Fold, driver string, line []byte, times, every int) int64 {
 	})
 }
 
-// numbered puts another number in place of each NNN.
+// numbered replaces each NNN with another number.
 func numbered(line []byte, i int) []byte {
 	for n := 1000 * i; bytes.Contains(line, []byte("NNN")); n++ {
 		line = bytes.Replace(line, []byte("NNN"), []byte(strconv.Itoa(n)), 1)
@@ -136,7 +136,8 @@ func numbered(line []byte, i int) []byte {
 	return line
 }
 
-// TestBriefFoldIsSmall holds the fold of a supervisor to 4 MiB, whatever the log.
+// TestBriefFoldIsSmall checks that the fold of a supervisor stays within 4 MiB, whatever the
+// log.
 func TestBriefFoldIsSmall(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
 	for name, g := range greedy() {
 		most := fed(NewBrief(""), g.driver, g.line, min(g.times, 120), 20)
@@ -147,7 +148,7 @@ func TestBriefFoldIsSmall(t *testing.T) { //nolint:paralleltest // it measures t
 	}
 }
 
-// TestFoldIsBounded holds a fold that keeps items to 64 MiB.
+// TestFoldIsBounded checks that a fold that keeps items stays within 64 MiB.
 func TestFoldIsBounded(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
 	for name, g := range greedy() {
 		f := NewFold("")
@@ -163,7 +164,7 @@ func TestFoldIsBounded(t *testing.T) { //nolint:paralleltest // it measures the 
 	}
 }
 
-// TestItemsAreBounded keeps 50,000 items, without the oldest closed ones.
+// TestItemsAreBounded checks that a fold keeps 50,000 items, and drops the oldest closed ones.
 func TestItemsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := NewFold("")

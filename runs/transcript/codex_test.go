@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// inCodex is the beginning of a session with the app server, of which rows show what
-// follows.
+// inCodex is the beginning of a session with the app server. The rows show what follows.
 const inCodex = "run.executing {\"driver\":\"codex\"}\nrun.turn_started {\"turn\":1,\"text\":\"\"}\n"
 
 func started(item string) string {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestChanged counts lines that look like the names of a file, and no names.
+// TestChanged checks that changed lines count even if they look like file headers, and that
+// file headers do not.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

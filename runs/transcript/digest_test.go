@@ -80,7 +80,7 @@ Done.
 	}
 }
 
-// TestDigestOfNothing shows that there is none where nobody said anything.
+// TestDigestOfNothing checks that there is no digest if nobody said anything.
 func TestDigestOfNothing(t *testing.T) {
 	t.Parallel()
 	if text := foldOf(t, "run.executing {\"driver\":\"codex\"}\nrun.failed {\"error\":\"no agent\"}").Digest("run_1"); text != "" {
@@ -88,7 +88,7 @@ func TestDigestOfNothing(t *testing.T) {
 	}
 }
 
-// TestDigestIsBounded shows what gives way where not everything fits.
+// TestDigestIsBounded checks what a digest leaves out if not everything fits.
 func TestDigestIsBounded(t *testing.T) {
 	t.Parallel()
 	f := NewFold("proj_1")

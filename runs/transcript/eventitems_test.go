@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOurEvents has a row for each event of ours.
+// TestOurEvents has a row for each of our own events.
 func TestOurEvents(t *testing.T) {
 	t.Parallel()
 	runRows(t, []row{

@@ -10,7 +10,7 @@ func cutWord(text string) (first, rest string) {
 	return first, rest
 }
 
-// TestFamilies has a row for each way in which a family is known.
+// TestFamilies has a row for each way to detect a family.
 func TestFamilies(t *testing.T) {
 	t.Parallel()
 	runRows(t, []row{

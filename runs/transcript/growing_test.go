@@ -7,18 +7,18 @@ import (
 	"ac/internal/clip"
 )
 
-// TestGrowing shows that appending to a text leaves earlier copies as they are, and
-// costs what is new.
+// TestGrowing checks that appending to a text leaves earlier copies unchanged, and costs only
+// what is new.
 func TestGrowing(t *testing.T) { //nolint:paralleltest // allocations are those of the process
 	var a Item
 	a.appendText("one ")
-	b := a // a copy goes its own way
+	b := a // a copy is independent
 	a.appendText("two")
 	b.appendText("TWO")
 	if a.Text != "one two" || b.Text != "one TWO" {
 		t.Errorf("%q, %q", a.Text, b.Text)
 	}
-	a.Text = "ONE TWO" // as long as before
+	a.Text = "ONE TWO" // the same length as before
 	if a.appendText("!"); a.Text != "ONE TWO!" {
 		t.Errorf("%q", a.Text)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIdlesAsTheFold compares IsIdle, which reads the end of a log, with a fold of the whole log,
-// at each event of all logs.
+// TestIdlesAsTheFold compares IsIdle, which reads the end of a log, with a fold of the whole
+// log, after each event of all logs.
 func TestIdlesAsTheFold(t *testing.T) {
 	t.Parallel()
 	idle := 0

@@ -37,8 +37,8 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// TestLastLineOfARun compares the last line of a run with that of the newest of its items that
-// has one, at each event of all logs. A plan that was cleared leaves its line.
+// TestLastLineOfARun compares the last line of a run with that of its newest item that has one,
+// after each event of all logs. It skips logs with a cleared plan, whose line remains.
 func TestLastLineOfARun(t *testing.T) {
 	t.Parallel()
 	lines := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// conversations are recordings of both sides, a frame a line, of the releases that the
+// conversations returns recordings of both sides, one frame a line, of the releases that the
 // package comment names.
 func conversations(t testing.TB) []string {
 	t.Helper()
@@ -24,15 +24,15 @@ func conversations(t testing.TB) []string {
 	return names
 }
 
-// recorder makes the log of a conversation: what the agent sent as output, and for what was
-// sent to it the events that a supervisor writes.
+// recorder makes the log of a conversation. What the agent sent becomes output, and what was
+// sent to it becomes the events that a supervisor writes.
 type recorder struct {
 	t      testing.TB
 	events []Event
 	driver string
 	turn   int
 	busy   bool
-	open   map[string]bool // what was asked, by the agent's id
+	open   map[string]bool // open requests, by the agent's id
 	steers map[string]bool
 }
 
@@ -80,7 +80,7 @@ func (r *recorder) event(actor, kind string, payload map[string]any) {
 	r.events = append(r.events, Event{fmt.Sprint("evt_", n), kind, actor, "run_1", "local_run_1", moment(n), text})
 }
 
-// frame is what the recorder reads of frames of all protocols.
+// frame has the fields that the recorder reads, for all protocols.
 type frame struct {
 	Method string          `json:"method"`
 	ID     json.RawMessage `json:"id"`
@@ -120,7 +120,7 @@ type frame struct {
 	Reason   string `json:"terminal_reason"`
 }
 
-// frameResult is the answer to a request of either side.
+// frameResult has the fields that the recorder reads from results of either side.
 type frameResult struct {
 	Decision string `json:"decision"`
 	Action   string `json:"action"`
@@ -131,7 +131,7 @@ type frameResult struct {
 }
 
 func (f *frame) result() (r frameResult) {
-	_ = json.Unmarshal(f.Result, &r) // a text of claude's
+	_ = json.Unmarshal(f.Result, &r) // fails for claude, whose result is a text
 	return r
 }
 
@@ -177,7 +177,7 @@ func (r *recorder) endTurn(status string) {
 	}
 }
 
-// sent takes a frame for the agent.
+// sent logs the events for a frame to the agent.
 func (r *recorder) sent(msg []byte) {
 	var f frame
 	if json.Unmarshal(msg, &f) != nil {
@@ -200,7 +200,7 @@ func (r *recorder) sent(msg []byte) {
 	}
 }
 
-// got takes a frame of the agent, which is in the log already.
+// got logs the events for a frame of the agent. The frame itself is in the log already.
 func (r *recorder) got(msg []byte) {
 	var f frame
 	if json.Unmarshal(msg, &f) != nil {
@@ -235,7 +235,8 @@ func (r *recorder) got(msg []byte) {
 	}
 }
 
-// TestConversations reads recorded conversations with each kind of live agent.
+// TestConversations compares the transcripts of recorded conversations, with each kind of live
+// agent, with golden files.
 func TestConversations(t *testing.T) {
 	t.Parallel()
 	for _, name := range conversations(t) {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPagesLoseNothing reads transcripts in pages of any size: each item is had as it
-// stands, and the pages end.
+// TestPagesLoseNothing checks that reading a transcript in pages of any size returns each item
+// once, and ends.
 func TestPagesLoseNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,7 +58,7 @@ func TestPage(t *testing.T) {
 		}
 		f.items = append(f.items, &Item{ID: fmt.Sprint(i), Kind: kind, SeqFirst: int64(i + 1), SeqLast: int64(i + 1)})
 	}
-	f.items[0].SeqLast = 9 // it was open for long
+	f.items[0].SeqLast = 9 // it was open for a long time
 	f.seq = 9
 	for _, c := range []struct {
 		query   Query

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// client is somebody who applies changes, as they go over a wire.
+// client applies changes, as a reader of the stream does.
 type client struct {
 	items map[string]*Item
 	state State
@@ -49,7 +49,7 @@ func (c *client) apply(t testing.TB, seq int64, changes []Change) {
 	}
 }
 
-// same compares what a client has with the items of a fold.
+// same compares the items and the state of a client with those of a fold.
 func (c *client) same(t testing.TB, items []*Item, state State) {
 	t.Helper()
 	if len(c.items) != len(items) {
@@ -67,7 +67,7 @@ func (c *client) same(t testing.TB, items []*Item, state State) {
 	}
 }
 
-// logs are those of all recordings.
+// logs returns the logs of all recordings, and two made-up ones.
 func logs(t testing.TB) (list [][]Event) {
 	for _, name := range conversations(t) {
 		list = append(list, logOf(t, name))
@@ -86,7 +86,8 @@ func logs(t testing.TB) (list [][]Event) {
 	return append(list, printed(), document())
 }
 
-// printed is the log of a program that speaks no protocol, and of one that begins like it.
+// printed is the log of a program that speaks no protocol, though some of its lines look like
+// JSON.
 func printed() []Event {
 	return []Event{
 		executing("command"), chunk("stdout", "making it\n\n"), chunk("stdout", "done: 3 files, é\r\n{\"a\": 1}\n[\n"),
@@ -95,7 +96,7 @@ func printed() []Event {
 	}
 }
 
-// document is the log of a program whose whole output is one document, over many lines.
+// document is the log of a program whose whole output is one JSON document over many lines.
 func document() []Event {
 	return []Event{
 		executing(""), chunk("stdout", "{\n  \"session_id\": \"s\",\n  \"response\": \"it is\\ndone\",\n"), chunk("stdout", "  \"stats\": {}\n}\n"),
@@ -107,7 +108,7 @@ func executing(driver string) Event {
 	return Event{ID: "evt_0", Type: "run.executing", SessionRef: "local_run_1", Payload: json.RawMessage(`{"driver":"` + driver + `"}`)}
 }
 
-// TestEveryDecoderHasALog: what is shown of all logs is shown of every decoder.
+// TestEveryDecoderHasALog checks that the logs cover every decoder.
 func TestEveryDecoderHasALog(t *testing.T) {
 	t.Parallel()
 	missing := map[string]bool{}
@@ -126,8 +127,8 @@ func TestEveryDecoderHasALog(t *testing.T) {
 	}
 }
 
-// TestChangesMakeTheTranscript shows that whoever applies the changes has the transcript at
-// every seq, and that it is the same one wherever the fold was forked.
+// TestChangesMakeTheTranscript checks that applying the changes makes the transcript at every
+// seq, and that a fork of the fold makes the same changes.
 func TestChangesMakeTheTranscript(t *testing.T) {
 	t.Parallel()
 	for _, log := range logs(t) {
@@ -135,8 +136,8 @@ func TestChangesMakeTheTranscript(t *testing.T) {
 	}
 }
 
-// checkChanges applies a log, with a fork at a place, and compares after every so many
-// events, and at the end.
+// checkChanges applies a log, with a fork before the given event. It compares after every so
+// many events, and at the end.
 func checkChanges(t testing.TB, log []Event, at, every int) {
 	t.Helper()
 	full, brief := NewFold("proj_1"), NewBrief("proj_1")
@@ -173,7 +174,7 @@ func checkChanges(t testing.TB, log []Event, at, every int) {
 	}
 }
 
-// told are changes as they go over a wire.
+// told formats changes as they are sent.
 func told(changes []Change) (list []string) {
 	for _, c := range changes {
 		text, _ := json.Marshal(struct {
@@ -187,8 +188,7 @@ func told(changes []Change) (list []string) {
 	return list
 }
 
-// TestPiecesEqualTheWhole shows that the same items come of output in pieces of any
-// size as of the output at once.
+// TestPiecesEqualTheWhole checks that the same items result from output in pieces of any size.
 func TestPiecesEqualTheWhole(t *testing.T) {
 	t.Parallel()
 	all := logs(t)
@@ -202,7 +202,7 @@ func TestPiecesEqualTheWhole(t *testing.T) {
 	})
 }
 
-// cutAnew is a log whose output comes in other pieces: adjoining ones are joined and cut,
+// cutAnew returns the log with its output in other pieces: adjoining ones are joined and cut,
 // never within a character.
 func cutAnew(log []Event, r *rand.Rand, most int) (list []Event) {
 	pending := map[string]string{}
@@ -235,7 +235,7 @@ func cutAnew(log []Event, r *rand.Rand, most int) (list []Event) {
 	return list
 }
 
-// outcomeOf is what comes of a log, but for places in it.
+// outcomeOf returns what a log results in, without positions and times.
 func outcomeOf(log []Event) (list []string) {
 	f := NewFold("proj_1")
 	for i, e := range log {
@@ -258,8 +258,8 @@ func outcomeOf(log []Event) (list []string) {
 	return append(list, string(facts), f.FinalText(), f.Digest("run_1"))
 }
 
-// FuzzFold reads any output of any driver, with events of ours between: nothing panics, and
-// the changes make the transcript however the output is cut.
+// FuzzFold reads any output of any driver, with our events in between. Nothing panics, and the
+// changes make the transcript however the output is cut.
 func FuzzFold(f *testing.F) {
 	for i, log := range logs(f) {
 		var text strings.Builder
@@ -313,7 +313,7 @@ func FuzzLine(f *testing.F) {
 	f.Add(`{"type":"interaction.requested","payload":{"interaction_id":"int_1","questions":[{}]}}`)
 	f.Fuzz(func(_ *testing.T, line string) {
 		fold := NewFold("proj_1")
-		for seq := int64(1); seq <= 3; seq++ { // more than once: ids that come again
+		for seq := int64(1); seq <= 3; seq++ { // repeated, so that ids recur
 			fold.Line(seq, []byte(line))
 		}
 		for _, i := range fold.Items() {

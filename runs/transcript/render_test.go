@@ -9,7 +9,7 @@ import (
 	"ac/runs/interaction"
 )
 
-// rendered is the text form of a log.
+// rendered returns the text form of a log.
 func rendered(t *testing.T, give string) string {
 	t.Helper()
 	var b strings.Builder
@@ -55,7 +55,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestOrdered puts texts of people where they were delivered.
+// TestOrdered checks that people's texts are placed at their delivery.
 func TestOrdered(t *testing.T) {
 	t.Parallel()
 	got := rendered(t, `
@@ -73,7 +73,8 @@ func TestOrdered(t *testing.T) {
 	}
 }
 
-// TestNothingActsOnATerminal shows what agents print without it doing anything.
+// TestNothingActsOnATerminal checks that escape sequences of agents are escaped, so that they
+// do not act on a terminal.
 func TestNothingActsOnATerminal(t *testing.T) {
 	t.Parallel()
 	for _, i := range []*Item{

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row is a test of one row of a mapping: events in, items out. Of what is given, a line
-// that begins with "> " is output of the agent, with "2> " of its stderr; others are events
-// as "[actor ]type payload". Lines are numbered from 1: events have the ids evt_1, evt_2, …
+// row tests one row of a mapping: events in, items out. A line of give that begins with "> " is
+// output of the agent, and one with "2> " is its stderr. Other lines are events: "[actor ]type
+// payload". Lines are numbered from 1, and events have the ids evt_1, evt_2, …
 type row struct {
 	name string
 	give string
@@ -45,7 +45,7 @@ func runRows(t *testing.T, rows []row) {
 	}
 }
 
-// scripted are the events of a row.
+// scripted returns the events of a row.
 func scripted(t testing.TB, give string) (list []Event) {
 	t.Helper()
 	for line := range strings.Lines(strings.TrimSpace(give)) {
@@ -82,7 +82,7 @@ func chunkOf(stream, text string) json.RawMessage {
 	return payload
 }
 
-// shownItem is an item on one line, what is absent left out.
+// shownItem formats an item on one line, without absent fields.
 func shownItem(i *Item) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s %s [%d-%d]", i.ID, i.Kind, i.Role, i.State, i.SeqFirst, i.SeqLast)

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens anew")
 
-// recordings are the outputs of agents, recorded from the releases that the package
-// comment names, each with its transcript beside it.
+// recordings returns the recorded outputs of agents, of the releases that the package comment
+// names. Each has its transcript beside it.
 func recordings(t testing.TB) []string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/*.jsonl")
@@ -58,7 +58,7 @@ func chunk(stream, text string) Event {
 	return Event{ID: "evt", Type: "provider.raw", Actor: "agent_1", SessionRef: "local_run_1", At: "2026-11-22T00:00:01.000Z", Payload: payload}
 }
 
-// shown is a transcript as a golden has it.
+// shown formats a transcript as golden files have it.
 func shown(f *Fold) string {
 	var b strings.Builder
 	for _, i := range f.Items() {
@@ -116,7 +116,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// TestProse shows that output of no agent is one message, line by line.
+// TestProse checks that output that belongs to no agent is one message, line by line.
 func TestProse(t *testing.T) {
 	t.Parallel()
 	s := NewSession("")

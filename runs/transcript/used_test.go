@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUsed pins what a live run used so far: all turns of all sessions, with the cost that the
-// agent itself reports.
+// TestUsed checks the usage of a live run so far: all turns of all sessions, with the cost that
+// the agent itself reports.
 func TestUsed(t *testing.T) {
 	t.Parallel()
 	f := NewFold("p")

@@ -7,7 +7,7 @@ import (
 	"ac/runs/session"
 )
 
-// TestLastWords: an error of its full length ends with the last words of the agent.
+// TestLastWords checks that an error of maximum length still ends with the agent's last words.
 func TestLastWords(t *testing.T) {
 	t.Parallel()
 	got := withWords("it ended", strings.Repeat("é", session.MaxError)+" no space left")

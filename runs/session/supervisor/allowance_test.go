@@ -1,6 +1,6 @@
 package supervisor_test
 
-// The verb limits, of a session of any kind.
+// The limits verb, for sessions of any kind.
 
 import (
 	"strings"
@@ -12,7 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestLimits: an allowance stops a session whose agent reached it, a command's too.
+// TestLimits checks that an allowance stops a session whose agent has reached it, even if that
+// is a command.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -11,7 +11,7 @@ import (
 	"ac/workspace"
 )
 
-// away makes the order of a run one for another machine, with its permit.
+// away returns the order of a run that is executed for another machine, and creates its permit.
 func (s *stage) away(words ...string) session.Order {
 	s.t.Helper()
 	order := s.order(words...)

@@ -1,7 +1,7 @@
 package supervisor_test
 
-// Sessions where the system does not keep a provider to its guard, and those whose
-// supervisor fails within.
+// Sessions on a system without subreapers and parent-death signals, and sessions whose
+// supervisor panics.
 
 import (
 	"context"
@@ -25,16 +25,16 @@ import (
 )
 
 const (
-	// bareGuard is the name under which the test binary is such a guard.
+	// bareGuard is the program name under which the test binary is a guard of such a system.
 	bareGuard = "bare-guard"
-	// bareCommand makes the test binary a process that hosts a session with such a
-	// guard and kills that; panicCommand one whose session fails within. An order
-	// comes on standard input.
+	// bareCommand makes the test binary host a session with such a guard, and kill the guard.
+	// panicCommand makes it host a session whose supervisor panics. The order comes on standard
+	// input.
 	bareCommand  = "bare"
 	panicCommand = "panic"
 )
 
-// bareMain says how the session ended and whether its provider lives.
+// bareMain hosts a session, and prints how it ended and whether its provider is alive.
 func bareMain(how string) error {
 	var order session.Order
 	if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
@@ -70,9 +70,9 @@ func bareMain(how string) error {
 	return errors.Join(err, w.Close())
 }
 
-// TestWithoutSubreaper shows that the provider of a guard that was killed is killed,
-// too, and seen to die, where the system neither gives its children to anybody nor ends
-// them with their parent; and that a session that fails within leaves nothing behind.
+// TestWithoutSubreaper checks that the provider of a killed guard is killed and confirmed dead,
+// on a system without subreapers and parent-death signals. A session that panics must not leave
+// a process behind either.
 func TestWithoutSubreaper(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
@@ -105,8 +105,7 @@ func TestWithoutSubreaper(t *testing.T) {
 	}
 }
 
-// runBareGuard is a guard on a system that neither gives it its descendants nor ends
-// them with it.
+// runBareGuard is a guard on a system without subreapers and parent-death signals.
 func runBareGuard() error {
 	return guard.RunWith(func() error { return nil }, func(path string, argv, env []string, dir string, files [3]*os.File) (int, error) {
 		fds := make([]uintptr, len(files))

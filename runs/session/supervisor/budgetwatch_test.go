@@ -20,7 +20,7 @@ func watchOf(limits budget.Limits, cards map[string]doc.RateCard) (b *budgetWatc
 
 func tokens(n int64) *doc.Usage { return &doc.Usage{Provider: "cmd", TotalTokens: n} }
 
-// allow says what the session of a watch may still spend.
+// allow sets what the watched session may still spend.
 func (b *budgetWatch) allow(t *testing.T, may budget.Allowance, after time.Duration) {
 	t.Helper()
 	if _, err := b.allowance.set(session.LimitsRequest{Allowance: &may, InForceAfterMS: after.Milliseconds()}); err != nil {
@@ -28,8 +28,8 @@ func (b *budgetWatch) allow(t *testing.T, may budget.Allowance, after time.Durat
 	}
 }
 
-// TestBudgetWatch: five seconds over a hard limit stop a provider, nothing else
-// does.
+// TestBudgetWatch checks that a provider is stopped after five seconds over a hard limit, and
+// only then.
 func TestBudgetWatch(t *testing.T) {
 	t.Parallel()
 	hard := budget.Limits{Run: &doc.Budget{SoftTokens: new(int64(10)), HardTokens: new(int64(100))}}
@@ -135,8 +135,8 @@ func TestBudgetWatch(t *testing.T) {
 	}
 }
 
-// TestBudgetWatchFiredTimer: a timer that fired, and waits for the lock while the usage drops and
-// rises again, does not end the grace period that began since.
+// TestBudgetWatchFiredTimer checks that a stale timer does not cut a new grace period short.
+// The timer has fired, but waits for the lock while the usage drops and rises again.
 func TestBudgetWatchFiredTimer(t *testing.T) {
 	t.Parallel()
 	b, stops := watchOf(budget.Limits{Run: &doc.Budget{HardTokens: new(int64(100))}}, nil)

@@ -1,7 +1,7 @@
 package supervisor_test
 
-// Conversations that become smaller: by the agent's own means, or by another one that
-// begins with a digest.
+// Compaction of conversations: by the agent itself, or by a new conversation that begins with a
+// digest.
 
 import (
 	"strings"
@@ -19,8 +19,8 @@ func (k talk) compact() (session.CompactResult, error) {
 	return runs.Compact(k.ctx, k.w, runs.Act{ProjectID: k.project, RunID: k.order.RunID, Actor: policy.Actor{ID: "human", Role: "human"}})
 }
 
-// TestCompacts: a compaction has its place behind the turn and what waited before it, and
-// before what is said later; it is no turn.
+// TestCompacts checks that a compaction follows the current turn and the texts queued before
+// it, and precedes later texts. It does not count as a turn.
 func TestCompacts(t *testing.T) {
 	t.Parallel()
 	for driver, how := range map[string]string{session.DriverCodex: "provider", session.DriverClaude: "provider", session.DriverACP: "digest"} {
@@ -33,13 +33,13 @@ func TestCompacts(t *testing.T) {
 			if err != nil || !result.Accepted || result.How != how {
 				t.Fatalf("%+v: %v", result, err)
 			}
-			if how == "provider" { // it is queued behind
+			if how == "provider" { // queued after the compaction
 				k.say(session.SteerRequest{Text: "say three", Mode: session.ModeAfterTurn})
 			}
 			if _, err := k.respond(session.AnswerRequest{InteractionID: id, Decision: "allow"}); err != nil {
 				t.Fatal(err)
 			}
-			if how == "digest" { // it is said while the agent is being started again
+			if how == "digest" { // sent while the agent restarts
 				k.await(events.Compacted, nil)
 				k.say(session.SteerRequest{Text: "say three"})
 			}
@@ -67,7 +67,8 @@ func TestCompacts(t *testing.T) {
 	}
 }
 
-// TestCompactsLater: a run without a session begins its next one with a digest, once.
+// TestCompactsLater checks that a compacted run without a session begins its next session with
+// a digest, once.
 func TestCompactsLater(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("say one", nil)
@@ -89,8 +90,8 @@ func TestCompactsLater(t *testing.T) {
 	}
 }
 
-// TestCompactionInterrupted: one that is asked for in a session that ends is told as
-// failed.
+// TestCompactionInterrupted checks that a compaction is recorded as failed if its session ends
+// first.
 func TestCompactionInterrupted(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("hold", nil)

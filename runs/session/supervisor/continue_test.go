@@ -1,6 +1,6 @@
 package supervisor_test
 
-// Runs that were over and go on.
+// Continuing runs that have ended.
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// goOn goes on with the run of a conversation.
+// goOn continues the run of a conversation.
 func (k talk) goOn(prompt string, change func(*runs.ContinueSpec)) (talk, runs.ContinueResult, error) {
 	k.t.Helper()
 	spec := runs.ContinueSpec{LaunchSpec: runs.LaunchSpec{
@@ -35,8 +35,8 @@ func (k talk) goOn(prompt string, change func(*runs.ContinueSpec)) (talk, runs.C
 	return next, result, err
 }
 
-// TestContinues: the agent's own conversation goes on in another session of the run; what
-// it used before is not counted again.
+// TestContinues checks that a new session of the run resumes the agent's own conversation.
+// Earlier usage is not counted again.
 func TestContinues(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("say one", nil)
@@ -58,8 +58,8 @@ func TestContinues(t *testing.T) {
 	next.await(events.TurnStarted, func(p payload) bool { return p.Turn == 2 && p.Cause == "continue" && p.Text == "say two" })
 }
 
-// TestContinuesWithADigest: an agent that does not find its conversation, or is not to,
-// begins with what happened so far.
+// TestContinuesWithADigest checks that an agent begins with a digest if it cannot find its
+// conversation, or must not resume it.
 func TestContinuesWithADigest(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{true, false} {
@@ -101,8 +101,8 @@ func TestContinuesWithADigest(t *testing.T) {
 	}
 }
 
-// TestContinuesLive: a session that lives and is idle takes the prompt; one in a turn
-// does not.
+// TestContinuesLive checks that an idle live session accepts the prompt of a continuation, and
+// that a session in a turn refuses it.
 func TestContinuesLive(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("hold", keepOpen)
@@ -124,7 +124,7 @@ func TestContinuesLive(t *testing.T) {
 	if _, again, err := k.goOn("say two", func(s *runs.ContinueSpec) { s.ClientMessageID = "c1" }); err != nil || again.Turn != 2 {
 		t.Errorf("%+v: %v", again, err)
 	}
-	// The marker of the stop does not end the next session.
+	// The marker of the earlier stop does not end the next session.
 	next, _, err := k.goOn("say three", func(s *runs.ContinueSpec) { s.Live.KeepOpen = new(false) })
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestContinuesLive(t *testing.T) {
 	}
 }
 
-// TestRefusedContinuation: a refusal leaves the run as it ended.
+// TestRefusedContinuation checks that a refused continuation leaves the run unchanged.
 func TestRefusedContinuation(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("say one", nil)
@@ -165,7 +165,7 @@ func TestRefusedContinuation(t *testing.T) {
 	}
 }
 
-// TestTwoContinuations: of two at once one goes on.
+// TestTwoContinuations checks that exactly one of two concurrent continuations succeeds.
 func TestTwoContinuations(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("say one", nil)
@@ -190,13 +190,13 @@ func TestTwoContinuations(t *testing.T) {
 	k.stop()
 }
 
-// TestContinuesBehindItsLock: a supervisor whose session is over, and that holds the lock
-// of the run for a moment longer, does not have a continuation refused.
+// TestContinuesBehindItsLock checks that a continuation is not refused while the supervisor of
+// the ended session still holds the run's lock for a moment.
 func TestContinuesBehindItsLock(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("say one", nil)
 	k.end()
-	held, err := session.Reserve(t.Context(), k.w, k.project, k.order.RunID) // once its own supervisor lets go
+	held, err := session.Reserve(t.Context(), k.w, k.project, k.order.RunID) // waits until the supervisor releases it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,8 +211,8 @@ func TestContinuesBehindItsLock(t *testing.T) {
 	}
 }
 
-// TestContinuationKilled: whoever reconciles the session of a continuation whose
-// supervisor died ends the run again, and it goes on once more.
+// TestContinuationKilled kills the supervisor of a continuation. Reconciling its session ends
+// the run again, and the run can be continued once more.
 func TestContinuationKilled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -242,9 +242,9 @@ func TestContinuationKilled(t *testing.T) {
 	}
 }
 
-// TestSaidOnce: an id of a client is that of one thing said to a run, whether as a prompt,
-// as a continuation or as a text for a turn, over sessions: who says it again hears what
-// became of it, and the agent hears nothing.
+// TestSaidOnce checks that a client message id makes a text idempotent within a run, even
+// across sessions. The text may be sent as a prompt, a continuation or a steer. A repeat
+// returns the first result, and the agent does not receive the text again.
 func TestSaidOnce(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("hold", keepOpen)
@@ -299,8 +299,8 @@ func TestSaidOnce(t *testing.T) {
 	}
 }
 
-// TestContinuesAsBefore: the next session has the limits of the one before, and refuses,
-// where it lives, what it cannot take any more.
+// TestContinuesAsBefore checks that the next session keeps the limits of the previous one.
+// While it is live, continuations with settings that it cannot change are refused.
 func TestContinuesAsBefore(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("say one", func(l *session.LiveOrder) { l.PermissionMS, l.QuestionMS = 7_000, 9_000 })

@@ -1,7 +1,6 @@
 package supervisor_test
 
-// What survives the death of each process of a session: no provider does, and
-// the record tells what happened.
+// Deaths of each process of a session: no provider survives, and the record has the cause.
 
 import (
 	"bytes"
@@ -29,8 +28,9 @@ import (
 
 var everyCall = flag.Bool("every-call", false, "kill supervisors at every call to the file system instead of some")
 
-// TestKilled kills each process of a session over a provider with descendants
-// that ignore signals and leave its group and session.
+// TestKilled kills each process of a session, or stops the session. The provider either has
+// descendants that ignore signals and leave its group and session, or closes its pipes and
+// keeps running.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -88,8 +88,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestCopyLeavesTheOriginalAlone opens a copy of a workspace whose run goes on:
-// the copy tells that nobody follows the run there, and the run goes on.
+// TestCopyLeavesTheOriginalAlone opens a copy of a workspace during a run. In the copy the
+// session is failed, since no supervisor follows it there. The original run continues.
 func TestCopyLeavesTheOriginalAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -119,8 +119,8 @@ func TestCopyLeavesTheOriginalAlone(t *testing.T) {
 	}
 }
 
-// TestLeftBehind pins that what a provider leaves running when it ends goes
-// with it, although it holds the pipes.
+// TestLeftBehind checks that processes a provider leaves behind when it exits are killed, even
+// if they hold the pipes.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -131,8 +131,8 @@ func TestLeftBehind(t *testing.T) {
 	s.gone()
 }
 
-// TestLaunchAfterDeath pins that a start reconciles a run whose supervisor was
-// killed, and refuses it.
+// TestLaunchAfterDeath checks that Launchable reconciles a run whose supervisor was killed, and
+// refuses to launch it.
 func TestLaunchAfterDeath(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -155,8 +155,8 @@ func TestLaunchAfterDeath(t *testing.T) {
 	s.checkEnd(order, doc.StatusFailed)
 }
 
-// TestStoppedThenKilled pins that a stop that was asked for is told as one,
-// also when the supervisor did not live to record it.
+// TestStoppedThenKilled checks that a requested stop ends the session as stopped, even if the
+// supervisor is killed before it records that.
 func TestStoppedThenKilled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -173,8 +173,9 @@ func TestStoppedThenKilled(t *testing.T) {
 	}
 }
 
-// TestSupervisorUnderFaults lets calls of a supervisor to the file system fail,
-// and kills it there, from its first to its last.
+// TestSupervisorUnderFaults injects a fault into one file system call of a supervisor at a
+// time, from the first call to the last. Either the supervisor is killed there, or the call
+// fails as on a full disk, with a short write. Without -every-call it tests every 17th call.
 func TestSupervisorUnderFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []faultfs.Kind{faultfs.Death, faultfs.Short} {
@@ -195,8 +196,8 @@ func TestSupervisorUnderFaults(t *testing.T) {
 	}
 }
 
-// faultAt executes a run with a fault and checks what is told afterwards. It
-// reports whether there was a fault.
+// faultAt executes a run whose supervisor meets a fault at call n, and checks the records
+// afterwards. It reports whether the fault was met.
 func (s *stage) faultAt(n int, kind faultfs.Kind) bool {
 	s.t.Helper()
 	order := s.run("print", "out", "err")
@@ -208,7 +209,7 @@ func (s *stage) faultAt(n int, kind faultfs.Kind) bool {
 	record, err := session.Current(s.ctx, s.w, order.SessionRef)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		// It ended before it said anything: the run is as it was.
+		// The supervisor ended before it recorded anything: the run is unchanged.
 		if run.Status != doc.StatusRunning || run.Spec != nil {
 			s.t.Errorf("call %d: no record, but %+v", n, run)
 		}
@@ -227,8 +228,8 @@ func (s *stage) faultAt(n int, kind faultfs.Kind) bool {
 	return met
 }
 
-// superviseUntil runs a supervisor that meets a fault. It reports whether it
-// did.
+// superviseUntil runs a supervisor with a fault at the given call, and reports whether the
+// fault was met.
 func (s *stage) superviseUntil(order session.Order, call int, kind faultfs.Kind) (met bool) {
 	s.t.Helper()
 	order.Version, order.Environ = session.OrderVersion, s.launcher.Environ
@@ -247,8 +248,8 @@ func (s *stage) superviseUntil(order session.Order, call int, kind faultfs.Kind)
 	if killed != (kind == faultfs.Death) {
 		s.t.Fatalf("call %d: %v\n%s", call, err, out)
 	}
-	// The lock file of a killed writer counts as stale after two seconds, one
-	// that says nothing yet after two minutes.
+	// The lock file of a killed writer counts as stale after two seconds, an empty one after
+	// two minutes.
 	old := time.Now().Add(-3 * time.Minute)
 	if err := os.Chtimes(filepath.Join(s.w.Dir(), ".local/locks/workspace.write.lock"), old, old); err != nil && !os.IsNotExist(err) {
 		s.t.Fatal(err)
@@ -256,7 +257,7 @@ func (s *stage) superviseUntil(order session.Order, call int, kind faultfs.Kind)
 	return true
 }
 
-// foreign writes a record as other programs do, over a process of this test.
+// foreign writes a session record as another program would, for a process that it starts.
 func (s *stage) foreign(change func(r *doc.Session)) (session.Order, *exec.Cmd) {
 	s.t.Helper()
 	order := s.run("sleep")
@@ -266,7 +267,7 @@ func (s *stage) foreign(change func(r *doc.Session)) (session.Order, *exec.Cmd) 
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
-		_ = cmd.Process.Kill() // ended already
+		_ = cmd.Process.Kill() // may have ended already
 		_ = cmd.Wait()
 	})
 	now := time.Now().UnixMilli()
@@ -286,8 +287,8 @@ func (s *stage) foreign(change func(r *doc.Session)) (session.Order, *exec.Cmd) 
 	return order, cmd
 }
 
-// TestForeignRecords pins who is signalled on the word of another program's
-// record, and who never is.
+// TestForeignRecords checks when a stop kills the process that another program's record names,
+// and when it must not.
 func TestForeignRecords(t *testing.T) {
 	t.Parallel()
 	old := time.Now().Add(-31 * time.Minute).UnixMilli()
@@ -333,19 +334,19 @@ func TestForeignRecords(t *testing.T) {
 					t.Errorf("afterwards: %+v", record)
 				}
 			}
-			_ = cmd.Process.Kill() // ended already
+			_ = cmd.Process.Kill() // may have ended already
 			_ = cmd.Wait()
 		})
 	}
 }
 
-// TestMarkerOfOldClaim pins that a stop marker lets nobody be signalled whose
-// claim is old.
+// TestMarkerOfOldClaim checks that a stop marker never gets a process signalled whose claim is
+// old.
 func TestMarkerOfOldClaim(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	old := time.Now().Add(-31 * time.Minute).UnixMilli()
-	// The claim is old, and the process as well as far as the record can tell.
+	// The claim is old, and as far as the record can tell, so is the process.
 	order, cmd := s.foreign(func(r *doc.Session) { r.PIDClaimedAtMS, r.StartedAtMS = &old, old })
 	marker := workspace.RunDir(s.project, order.RunID) + "/outputs/stop_requested.flag"
 	if err := s.w.Replace(marker, []byte("now\n"), 0o644); err != nil {
@@ -355,12 +356,12 @@ func TestMarkerOfOldClaim(t *testing.T) {
 	if _, err := session.Current(s.ctx, s.w, order.SessionRef); err != nil || !id.Alive() {
 		t.Errorf("alive %v (%v)", id.Alive(), err)
 	}
-	_ = cmd.Process.Kill() // it goes with the test
+	_ = cmd.Process.Kill() // clean up
 	_ = cmd.Wait()
 }
 
-// TestForeignOrphan pins the end of a record of another program whose process
-// is gone: one event that says so.
+// TestForeignOrphan checks that another program's record whose process is gone ends with one
+// run.failed event that is marked as orphaned.
 func TestForeignOrphan(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

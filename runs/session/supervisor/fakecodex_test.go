@@ -1,7 +1,7 @@
 package supervisor_test
 
-// A scripted codex: its prompt says what it does, one step after another, as the
-// recorded app server does it.
+// A scripted codex: its prompt lists what it does, step by step, in the protocol of the
+// recorded app server.
 
 import (
 	"bufio"
@@ -12,23 +12,29 @@ import (
 	"time"
 )
 
-// fakeCodex is the scripted agent. Steps stand in the prompt, parted by semicolons:
+// fakeCodex is the scripted agent. Its prompt consists of steps, separated by semicolons:
 //
-//	say X       a message
-//	ask X       leave to run a command; the answer is said
-//	question X  a question with the choices Red and Blue
-//	withdraw X  as ask, and takes the request back
-//	hold        until a steer, which is said, or an interruption
-//	deaf        as hold, and answers no interruption
-//	compacted   says that the context was compacted
-//	human X     asks people by the tools of its session; the answer is said
-//	left X      as human, waits for no answer
-//	again X     as human, by another connection than the one that asked
-//	heard       waits for the answer to the newest of these and says it
-//	vanish      ends without a word
-//	die         ends with words on stderr
-//	fail X      the turn fails
-//	stuff       reads nothing any more
+//	say X         sends a message
+//	ask X         asks for permission to run a command; says the answer
+//	flood X       as ask, for more requests than may be open
+//	question X    asks a question with the choices Red and Blue
+//	withdraw X    as ask, and withdraws the request
+//	hold          waits for a steer, which it says, or for an interruption
+//	deaf          as hold, but does not end its turn when interrupted
+//	compacted     reports that the context was compacted
+//	human X       asks people with the tools of its session; says the answer
+//	left X        as human, but does not wait for the answer
+//	again X       as human, but waits on another connection than the one that asked
+//	heard         waits for the answer to the newest of these and says it
+//	bound         says its sandbox and approval settings
+//	servers       says the MCP servers it received
+//	vanish        exits without a message
+//	die           exits with a message on stderr
+//	fail X        fails the turn with the error X
+//	stuff         stops reading
+//	shut          closes its input and stays alive
+//	shut and ask  as shut, and keeps asking for permissions
+//	shut and die  closes its input and exits with a message on stderr
 type fakeCodex struct {
 	steps []string
 	turn  int
@@ -37,20 +43,20 @@ type fakeCodex struct {
 	deaf  bool
 	used  int
 	tools fakeTools
-	bound string // how far its sandbox goes, and whom it asks
+	bound string // its sandbox, approval policy and reviewer
 
-	servers []byte // that it was told of
+	servers []byte // as received from the client
 }
 
-// told keeps the MCP servers that it is told of.
+// told stores the MCP servers that the client sent, and the arguments of ac's own server.
 func (f *fakeCodex) told(servers []byte) {
 	var known map[string]struct{ Args []string }
 	_ = json.Unmarshal(servers, &known)
 	f.servers, f.tools.args = servers, known["ac"].Args
 }
 
-// repeated is the MCP servers that an agent was told of, which it writes into the file
-// that the test waits for, and says.
+// repeated writes the MCP servers that an agent received to the file $SERVERS_FILE, which the
+// test reads. It returns them for the agent to say.
 func repeated(servers []byte) string {
 	_ = os.WriteFile(os.Getenv("SERVERS_FILE"), servers, 0o600)
 	return string(servers)
@@ -76,7 +82,7 @@ func (f *fakeCodex) message(text string) {
 	f.note("item/completed", object{"item": object{"type": "agentMessage", "id": id, "text": text}})
 }
 
-// advance does steps until one has to wait.
+// advance executes steps until one has to wait. It reports whether the agent exits.
 func (f *fakeCodex) advance() (gone bool) {
 	for len(f.steps) > 0 {
 		word, rest, _ := strings.Cut(strings.TrimSpace(f.steps[0]), " ")
@@ -93,7 +99,7 @@ func (f *fakeCodex) advance() (gone bool) {
 				break
 			}
 			return false
-		case "flood": // more than may be open
+		case "flood": // more requests than may be open
 			for range 66 {
 				f.open[fmt.Sprint(f.asked)] = rest
 				f.say(object{"method": "item/commandExecution/requestApproval", "id": f.asked, "params": object{
@@ -125,12 +131,12 @@ func (f *fakeCodex) advance() (gone bool) {
 			_ = os.Stdin.Close()
 			f.message("shut")
 			if rest == "and die" {
-				time.Sleep(300 * time.Millisecond) // what is said to it meanwhile finds no reader
+				time.Sleep(300 * time.Millisecond) // texts sent meanwhile find no reader
 				fmt.Fprintln(os.Stderr, "out of luck")
 				return true
 			}
 			for range 900 { // longer than any test
-				if rest == "and ask" { // which is answered at once where nobody is asked
+				if rest == "and ask" { // answered at once if no person is asked
 					f.say(object{"method": "item/commandExecution/requestApproval", "id": f.asked, "params": object{
 						"threadId": "th_1", "turnId": f.turnID(), "itemId": fmt.Sprintf("exec_%d", f.asked), "command": "ls", "cwd": "/repo",
 					}})
@@ -164,7 +170,7 @@ func (f *fakeCodex) advance() (gone bool) {
 	return false
 }
 
-// take answers one line of the client.
+// take handles one line of the client. It reports whether the agent exits.
 func (f *fakeCodex) take(line []byte) (gone bool) {
 	var m struct {
 		ID     json.RawMessage
@@ -254,7 +260,7 @@ func (f *fakeCodex) take(line []byte) (gone bool) {
 	return false
 }
 
-// appServerMain answers as codex app-server does.
+// appServerMain plays codex app-server.
 func appServerMain() int {
 	f := &fakeCodex{open: map[string]string{}}
 	in := bufio.NewScanner(os.Stdin)

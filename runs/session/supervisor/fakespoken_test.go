@@ -1,7 +1,7 @@
 package supervisor_test
 
-// Scripted agents of the other two protocols: claude with stream-json, and one of the
-// Agent Client Protocol. Their prompts say what they do, as that of the scripted codex.
+// Scripted agents of the other two protocols: claude with stream-json, and an agent of the
+// Agent Client Protocol. As with the scripted codex, the prompt lists what they do.
 
 import (
 	"bufio"
@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// speaker is what the scripted agents have in common: steps of the turn under way, say X,
-// ask X and hold, and each text that they are told, which they repeat as "heard: X".
+// speaker is the common part of the scripted agents. It executes the steps of the current turn
+// (say X, ask X, hold and servers), and repeats each text it receives as "heard: X".
 type speaker struct {
 	steps  []string
 	turn   int
 	asked  int
-	open   string // the request that waits, "" for none
+	open   string // the open request, "" for none
 	frames int
 
-	servers []byte // that it was told of
+	servers []byte // as received from the client
 
 	message func(text string)
 	ask     func(id, command string)
@@ -32,7 +32,7 @@ func emit(v any) {
 	fmt.Println(string(text))
 }
 
-// begin begins a turn.
+// begin starts a turn.
 func (s *speaker) begin(text string) {
 	s.turn++
 	if _, prompt, ok := strings.Cut(text, "\n---\n"); ok {
@@ -43,7 +43,7 @@ func (s *speaker) begin(text string) {
 	s.advance()
 }
 
-// advance does steps until one has to wait.
+// advance executes steps until one has to wait.
 func (s *speaker) advance() {
 	for len(s.steps) > 0 {
 		word, rest, _ := strings.Cut(strings.TrimSpace(s.steps[0]), " ")
@@ -66,7 +66,7 @@ func (s *speaker) advance() {
 	s.end(false)
 }
 
-// answered goes on behind a step that waited.
+// answered continues after a step that waited.
 func (s *speaker) answered(how string) {
 	if s.open == "" {
 		return
@@ -85,7 +85,7 @@ func (s *speaker) interrupted() {
 	}
 }
 
-// eachFrame hands the lines of stdin over.
+// eachFrame passes each line of stdin to take.
 func eachFrame(take func(line []byte)) int {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 8<<20)
@@ -95,7 +95,7 @@ func eachFrame(take func(line []byte)) int {
 	return 0
 }
 
-// claudeMain speaks as claude does.
+// claudeMain plays claude.
 func claudeMain() int {
 	s := &speaker{}
 	for _, word := range os.Args {
@@ -157,7 +157,7 @@ func claudeMain() int {
 		case "control_response":
 			response, _ := m["response"].(object)
 			how, _ := response["response"].(object)
-			for _, said := range queued { // behind the result of the tool
+			for _, said := range queued { // delivered after the tool's result
 				read(said)
 				s.message("heard: " + text(said))
 			}
@@ -180,10 +180,10 @@ func claudeMain() int {
 	})
 }
 
-// acpMain speaks the Agent Client Protocol.
+// acpMain plays an agent of the Agent Client Protocol.
 func acpMain() int {
 	s := &speaker{}
-	var prompt json.RawMessage // id of the request under way
+	var prompt json.RawMessage // id of the current request
 	s.message = func(text string) {
 		s.frames++
 		emit(object{"jsonrpc": "2.0", "method": "session/update", "params": object{"sessionId": "s1", "update": object{

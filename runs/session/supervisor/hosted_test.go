@@ -1,6 +1,6 @@
 package supervisor_test
 
-// Several sessions in one process, beside other children of it.
+// Several sessions hosted in one process that also has other children.
 
 import (
 	"context"
@@ -19,12 +19,12 @@ import (
 	"ac/workspace"
 )
 
-// hostCommand makes the test binary a process that hosts sessions: the orders
-// come on its standard input. The guard of the first one is killed.
+// hostCommand makes the test binary host sessions. It reads their orders from standard input,
+// and kills the guard of the first one.
 const hostCommand = "host"
 
-// hostMain hosts a session whose guard dies, with another session and a child of
-// another kind beside it, and then one more. It says what it saw.
+// hostMain hosts a session and kills its guard. It hosts another session beside it, and a third
+// one afterwards. The process also has an unrelated child. It prints the outcome.
 func hostMain() error {
 	executable, err := os.Executable()
 	if err != nil {
@@ -64,7 +64,7 @@ func hostMain() error {
 	_, alive := proc.Lookup(other.Process.Pid)
 	third, thirdErr := host(orders[2]).Wait()
 	err = errors.Join(err, childrenErr, firstErr, secondErr, thirdErr, other.Process.Kill())
-	waited := other.Wait() // it is still there to be waited for
+	waited := other.Wait() // nobody else may have reaped it
 	left, leftErr := proc.Children(os.Getpid())
 	fmt.Println(first.Status, second.Status, third.Status, "other:", alive, waited, "left:", len(left))
 	return errors.Join(err, leftErr, w.Close())

@@ -1,7 +1,7 @@
 package supervisor_test
 
-// Conversations with a scripted agent: what is asked, answered, said and interrupted,
-// and what of it the log promises.
+// Conversations with a scripted agent: requests, answers, texts and interruptions, and what the
+// log guarantees about them.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestAnswers has a row for each way in which a permission is answered.
+// TestAnswers has a row for each way to answer a permission request.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -55,8 +55,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestQuestionCancelled: a question may be closed without an answer, a permission may not, and
-// the turn goes on.
+// TestQuestionCancelled checks that a question can be closed without an answer, and that the
+// turn continues. A permission request cannot be closed that way.
 func TestQuestionCancelled(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("question Which colour?", nil)
@@ -82,7 +82,8 @@ func TestQuestionCancelled(t *testing.T) {
 	k.end()
 }
 
-// TestQuestionAnswered: a question has its choices, and a secret answer stands nowhere.
+// TestQuestionAnswered checks that a question is answered by one of its choices, and that a
+// secret answer is masked everywhere in the log.
 func TestQuestionAnswered(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("question Which colour?", nil)
@@ -106,7 +107,7 @@ func TestQuestionAnswered(t *testing.T) {
 	}
 }
 
-// TestTimedOut: what nobody answers is answered by the supervisor.
+// TestTimedOut checks that the supervisor answers requests that nobody answers in time.
 func TestTimedOut(t *testing.T) {
 	t.Parallel()
 	for prompt, heard := range map[string]string{"ask touch x": "answer: decline", "question Which?": "answer: "} {
@@ -121,7 +122,7 @@ func TestTimedOut(t *testing.T) {
 	}
 }
 
-// TestJudged: the policy answers what it knows, without anybody.
+// TestJudged checks that the policy answers the requests it covers, without asking anybody.
 func TestJudged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -152,8 +153,9 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// TestAnswerBehindTheEnd: who answers when somebody else's answer has ended the session hears
-// that it is closed; of what was never asked, that the session is over.
+// TestAnswerBehindTheEnd checks the errors of answers that arrive after another answer has
+// ended the session. The request that was answered is closed; for an unknown request, the
+// session is over.
 func TestAnswerBehindTheEnd(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("ask touch x", nil)
@@ -171,7 +173,7 @@ func TestAnswerBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestOneAnswer: of two answers at once one wins, and the other one's author hears so.
+// TestOneAnswer checks that one of two concurrent answers wins, and that the other is refused.
 func TestOneAnswer(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("ask touch x", nil)
@@ -194,7 +196,7 @@ func TestOneAnswer(t *testing.T) {
 	}
 }
 
-// TestWithdrawn: a request that the agent takes back is closed.
+// TestWithdrawn checks that a request is closed if the agent withdraws it.
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("withdraw touch x; hold", nil)
@@ -207,8 +209,8 @@ func TestWithdrawn(t *testing.T) {
 	k.stop()
 }
 
-// TestPolicyChanges: what is open is judged anew, and answers for the session are
-// rules.
+// TestPolicyChanges checks that open requests are judged again after a change of the policy,
+// and that answers for the session become rules.
 func TestPolicyChanges(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("ask touch x; ask touch y", nil)
@@ -235,7 +237,8 @@ func TestPolicyChanges(t *testing.T) {
 	}
 }
 
-// TestSteers has a row for each way in which a text reaches codex.
+// TestSteers sends texts to codex in each way: within a turn, as a new turn, after the turn and
+// with an interruption. A repeated text is not sent again.
 func TestSteers(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("hold", keepOpen)
@@ -276,7 +279,7 @@ func TestSteers(t *testing.T) {
 	k.before(isType(events.SteerQueued), isType(events.SteerApplied))
 }
 
-// TestFull: so many texts wait, and no more; a stop discards them.
+// TestFull checks that at most 32 texts may wait, and that a stop discards them.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("hold", nil)
@@ -294,7 +297,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestTooManyOpen: so many requests wait, further ones are refused, and people can see it.
+// TestTooManyOpen checks that at most 64 requests may be open. Each further one is refused,
+// with a notice.
 func TestTooManyOpen(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("flood touch x", nil)
@@ -309,7 +313,8 @@ func TestTooManyOpen(t *testing.T) {
 	}
 }
 
-// TestInterrupted: the turn ends, and with it the session unless it is kept open.
+// TestInterrupted checks that an interruption ends the turn, and also the session unless that
+// is kept open.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, open := range []bool{false, true} {
@@ -337,7 +342,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestDeaf: an agent that does not end its turn is ended.
+// TestDeaf checks that the session fails if the agent does not end its turn when interrupted.
 func TestDeaf(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("deaf", keepOpen)
@@ -353,14 +358,14 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
-// TestStuck: an agent that does not read fails its session.
+// TestStuck checks that the session fails if the agent does not read its input.
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("stuff", nil)
 	k.awaitSaid("stuffed")
 	for range 8 { // more than its pipe holds
 		ctx, cancel := context.WithTimeout(k.ctx, patience)
-		_, _ = session.Steer(ctx, k.w, k.record(k.order), session.SteerRequest{Text: strings.Repeat("x", 60<<10)}) // the last ones find no session
+		_, _ = session.Steer(ctx, k.w, k.record(k.order), session.SteerRequest{Text: strings.Repeat("x", 60<<10)}) // the last ones may find no session
 		cancel()
 	}
 	record := k.end()
@@ -372,8 +377,8 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestInputClosed: an agent that closes its input and lives is stuck. One that died, which
-// closes it too, is told as dead with its last words, also where something was said to it
+// TestInputClosed checks that an agent that closes its input but stays alive is reported as
+// stuck. An agent that died is reported as ended, with its last words, even if a text was sent
 // before its death was noticed.
 func TestInputClosed(t *testing.T) {
 	t.Parallel()
@@ -403,7 +408,7 @@ func TestInputClosed(t *testing.T) {
 	}
 }
 
-// TestLiveEnds has a row for each way in which a live session ends.
+// TestLiveEnds has a row for each way a live session can end.
 func TestLiveEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestBoundsOfCodex holds the mode and the level of a run to what codex is bound by, and
-// to whom it asks: the sandbox alone where nobody is asked.
+// TestBoundsOfCodex checks how the mode and the level of a run set codex's sandbox and approval
+// policy. If neither people nor rules are asked, the sandbox alone limits codex.
 func TestBoundsOfCodex(t *testing.T) {
 	t.Parallel()
 	const asked = " untrusted user"
@@ -51,12 +51,12 @@ func TestBoundsOfCodex(t *testing.T) {
 	}
 }
 
-// TestUnwritableLog: what cannot be recorded is refused, and the agent hears nothing of it;
-// the session ends, since nothing that it does would be known.
+// TestUnwritableLog checks that requests that cannot be recorded are refused and do not reach
+// the agent. The session ends, because nothing it does could be recorded.
 func TestUnwritableLog(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.torn = true // it lacks what could not be written
+	s.torn = true // the log lacks what could not be written
 	k := s.live("ask touch x; hold", keepOpen)
 	id := k.asked()
 	log := filepath.Join(k.w.Dir(), filepath.FromSlash(workspace.LogFile(k.project, k.order.RunID)))
@@ -73,7 +73,7 @@ func TestUnwritableLog(t *testing.T) {
 	if !fault.Is(answerErr, fault.IO) {
 		t.Error(answerErr)
 	}
-	// The session ends of it, which the second text may meet anywhere.
+	// The session ends because of this. The second text may arrive at any point of that.
 	if !slices.ContainsFunc([]fault.Reason{fault.IO, fault.RunNotLive, fault.SupervisorUnreachable}, func(r fault.Reason) bool { return fault.Is(steerErr, r) }) {
 		t.Error(steerErr)
 	}

@@ -1,6 +1,6 @@
 package supervisor_test
 
-// Agents that are commands of their own documents.
+// Agents that are commands, with the command line in their own document.
 
 import (
 	"os"
@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// commandAgent makes an agent with a command line, and a run of it.
+// commandAgent creates an agent with a command line, and a run of it.
 func (s *stage) commandAgent(words ...string) talk {
 	s.t.Helper()
 	id, err := s.w.NewAgent(s.ctx, workspace.AgentSpec{Name: "Cora", Role: "worker", Provider: "cmd"})
@@ -42,12 +42,12 @@ func (s *stage) commandAgent(words ...string) talk {
 	return talk{s, session.Order{ProjectID: s.project, RunID: made.RunID, SessionRef: session.LocalRef(made.RunID)}}
 }
 
-// hearing is commandAgent with the test's program, which prints what it is told.
+// hearing is commandAgent with the test's program, which prints the prompt it receives.
 func (s *stage) hearing() talk {
 	return s.commandAgent(s.launcher.Executable, providerCommand, "hear", "--", "{PROMPT}")
 }
 
-// ask launches it with a prompt.
+// ask launches the run with a prompt.
 func (k talk) ask(prompt string, change func(*runs.LaunchSpec)) error {
 	k.t.Helper()
 	spec := runs.LaunchSpec{
@@ -59,7 +59,8 @@ func (k talk) ask(prompt string, change func(*runs.LaunchSpec)) error {
 	return runs.Launch(k.ctx, k.w, runs.NewAdmission(k.w, lane.Limits{Workspace: 4, Provider: 4, Team: 4}), k.launcher, spec)
 }
 
-// types are those of the log from an event on.
+// types returns the event types of the log, from the first event of the given type on. It drops
+// consecutive repeats.
 func (k talk) types(from string) (list []string) {
 	for _, e := range parsed(k.log(k.order)) {
 		if len(list) > 0 && list[len(list)-1] == e.Type {
@@ -72,8 +73,8 @@ func (k talk) types(from string) (list []string) {
 	return list
 }
 
-// TestCommandAgent: a turn is a process. What is said stands in the log before it starts,
-// and in no recorded command line; the next session begins with a digest.
+// TestCommandAgent checks that a turn is a process. Its text is in the log before the process
+// starts, and in no recorded command line. The next session begins with a digest.
 func TestCommandAgent(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).hearing()
@@ -107,8 +108,9 @@ func TestCommandAgent(t *testing.T) {
 	}
 }
 
-// TestCommandAgentWaits: a text with a turn of its own begins the next process of the
-// session, others wait for the next session; an interruption ends the process alone.
+// TestCommandAgentWaits checks texts that are sent during a turn. One for after the turn starts
+// the next process of the session; others wait for the next session. An interruption ends only
+// the current process.
 func TestCommandAgentWaits(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).hearing()
@@ -148,7 +150,7 @@ func TestCommandAgentWaits(t *testing.T) {
 	}
 }
 
-// TestCommandAgentEnds holds the ends of a turn to the status of its session.
+// TestCommandAgentEnds checks the status of the session for each way its turn can end.
 func TestCommandAgentEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -179,7 +181,8 @@ func TestCommandAgentEnds(t *testing.T) {
 	}
 }
 
-// TestCommandAgentReads: without a word for it the prompt is the input of the program.
+// TestCommandAgentReads checks that the program reads the prompt on stdin if no argument has a
+// placeholder for it.
 func TestCommandAgentReads(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -192,8 +195,8 @@ func TestCommandAgentReads(t *testing.T) {
 	}
 }
 
-// TestCommandAgentRefuses: what nothing enforces is refused, and so is a text that the
-// command line could take for something else.
+// TestCommandAgentRefuses checks that options which a command cannot support are refused. Blank
+// prompts, and prompts that the program could take for a flag, are refused as well.
 func TestCommandAgentRefuses(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -216,8 +219,8 @@ func TestCommandAgentRefuses(t *testing.T) {
 	}
 }
 
-// TestCommandAgentDies: who reconciles the session of a supervisor that was killed ends
-// its turn, and what waited.
+// TestCommandAgentDies kills the supervisor of a session. Reconciling the session ends its turn
+// and discards the waiting texts.
 func TestCommandAgentDies(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -239,8 +242,8 @@ func TestCommandAgentDies(t *testing.T) {
 	}
 }
 
-// TestCommandAgentPlaces: marks in the template are the folders of this machine, and what is
-// said stays as it is. Recorded command lines have the marks.
+// TestCommandAgentPlaces checks that placeholders in the command line expand to folders of this
+// machine, while those in the prompt do not. The recorded command line keeps the placeholders.
 func TestCommandAgentPlaces(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).commandAgent("echo", "--out=@{outputs}/x", "--context=@{context}", "--", "{PROMPT}")

@@ -1,8 +1,8 @@
 package supervisor_test
 
-// Deaths in the middle of a conversation: each process at each step of asking,
-// answering, steering and interrupting. The log verifies, what was begun has one end,
-// and no process lives.
+// Deaths in the middle of a conversation: each process dies after each step of asking,
+// answering, steering and interrupting, and when idle. The log verifies, everything that began
+// has ended once, and no process survives.
 
 import (
 	"strings"
@@ -64,7 +64,7 @@ func TestLiveDeaths(t *testing.T) {
 				if record.Status != doc.StatusFailed {
 					t.Errorf("%s: %s", record.Status, record.Error)
 				}
-				if victim == "supervisor" && name != "idle" && name != "interrupted" { // those have a turn under way
+				if victim == "supervisor" && name != "idle" && name != "interrupted" { // the other moments have a turn in progress
 					k.await(events.TurnEnded, func(p payload) bool { return p.Status == "lost" })
 				}
 				if _, err := k.respond(session.AnswerRequest{InteractionID: "int_x", Decision: "allow"}); !fault.Is(err, fault.RunNotLive) {
@@ -76,8 +76,8 @@ func TestLiveDeaths(t *testing.T) {
 	}
 }
 
-// TestAcknowledged: whatever answer and text was acknowledged before the supervisor
-// was killed stands in the log, each once.
+// TestAcknowledged checks that each answer and text that was acknowledged before the supervisor
+// was killed is in the log exactly once.
 func TestAcknowledged(t *testing.T) {
 	t.Parallel()
 	for range 8 {
@@ -105,7 +105,8 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
-// TestUndelivered: an answer stands though the agent ended before it heard it.
+// TestUndelivered answers a request whose agent has just been killed. If the answer is accepted
+// but not delivered, the log reports that.
 func TestUndelivered(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("ask touch x", keepOpen)
@@ -114,7 +115,7 @@ func TestUndelivered(t *testing.T) {
 	k.kill(*record.PID)
 	result, err := k.respond(session.AnswerRequest{InteractionID: id, Decision: "allow"})
 	k.end()
-	// The agent's end may have been seen before.
+	// The supervisor may have noticed the agent's death before the answer.
 	if err == nil && !result.HandedOver && !strings.Contains(strings.Join(k.log(k.order), "\n"), events.InteractionUndelivered) {
 		t.Errorf("%+v: nothing tells of it", result)
 	}

@@ -1,8 +1,10 @@
 package supervisor_test
 
-// A campaign of deaths in conversations: a process is killed, or a caller hangs up, at a
-// random moment of asking, answering, steering, interrupting and continuing, with each
-// driver. go test ./runs/session -run TestLiveKills -live-kills 2000 is a long one.
+// A campaign of deaths in conversations with each driver. A process is killed, or a caller
+// hangs up, at a random moment of asking, answering, steering, interrupting or continuing. A
+// long campaign:
+//
+//	go test ./runs/session/supervisor -run TestLiveKills -live-kills 2000
 
 import (
 	"context"
@@ -39,7 +41,7 @@ type killed struct {
 	wg       sync.WaitGroup
 	mu       sync.Mutex
 	answered []session.AnswerResult
-	said     map[string]session.SteerResult // by the client's id of the text
+	said     map[string]session.SteerResult // by client message id
 }
 
 func TestLiveKills(t *testing.T) {
@@ -71,7 +73,8 @@ func TestLiveKills(t *testing.T) {
 	}
 }
 
-// strike kills the victim after a while of at most the given length.
+// strike kills the victim, or makes the caller hang up, after a random time below the given
+// one.
 func (k *killed) strike(within time.Duration) {
 	wait := time.Duration(k.random.Int64N(int64(within)))
 	k.wg.Go(func() {
@@ -99,7 +102,7 @@ func (k *killed) strike(within time.Duration) {
 	})
 }
 
-// reach begins a conversation and strikes at a step of it.
+// reach begins a conversation and strikes at one of its steps.
 func (k *killed) reach(driver, step string) {
 	switch step {
 	case "asking":
@@ -137,7 +140,7 @@ func (k *killed) reach(driver, step string) {
 	}
 }
 
-// answer answers at once with others.
+// answer answers a request concurrently with other calls.
 func (k *killed) answer(id, decision string) {
 	record := k.record(k.order)
 	k.wg.Go(func() {
@@ -152,13 +155,13 @@ func (k *killed) answer(id, decision string) {
 	})
 }
 
-// tell says something at once with others.
+// tell sends a text concurrently with other calls.
 func (k *killed) tell(text, mode string) {
 	record := k.record(k.order)
 	p := session.SteerRequest{Text: text, Mode: mode, ClientMessageID: text}
 	k.wg.Go(func() {
 		result, err := session.Steer(k.calls, k.w, record, p)
-		if k.calls.Err() != nil { // a caller that does not know what came of it says it again
+		if k.calls.Err() != nil { // a caller that does not know the outcome retries
 			result, err = session.Steer(k.ctx, k.w, record, p)
 		}
 		if err == nil {
@@ -171,14 +174,14 @@ func (k *killed) tell(text, mode string) {
 	})
 }
 
-// excuse takes the errors that a death explains.
+// excuse reports an error unless the death explains it. It also accepts the reasons in more.
 func (k *killed) excuse(err error, more ...fault.Reason) {
 	if k.calls.Err() == nil && !slices.Contains(append(more, fault.RunNotLive, fault.SupervisorUnreachable), fault.ReasonOf(err)) {
 		k.t.Errorf("%s: %v", fault.ReasonOf(err), err)
 	}
 }
 
-// settle brings the session to its end, whatever became of it.
+// settle waits briefly for the end of the session, and stops it if it goes on.
 func (k *killed) settle() {
 	if _, err := session.Read(k.w, k.order.SessionRef); err != nil {
 		return // it never began
@@ -193,7 +196,7 @@ func (k *killed) settle() {
 	}
 }
 
-// check holds the log to what was acknowledged, and to its guarantees.
+// check checks that the log has what was acknowledged, and that it keeps its guarantees.
 func (k *killed) check() {
 	k.t.Helper()
 	if _, err := session.Read(k.w, k.order.SessionRef); err != nil {
@@ -237,12 +240,12 @@ func (k *killed) check() {
 	}
 }
 
-// continues checks that the run has a next session.
+// goesOn checks that the run can be continued.
 func (k *killed) goesOn() {
 	k.t.Helper()
 	run, err := runs.Load(k.w, k.project, k.order.RunID)
 	if err != nil || !doc.Terminal(run.Status) || run.Spec == nil {
-		return // it never began, and may be launched
+		return // it never began, and can still be launched
 	}
 	first := k.talk
 	first.order.SessionRef = session.LocalRef(k.order.RunID)

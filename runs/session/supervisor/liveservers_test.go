@@ -1,6 +1,6 @@
 package supervisor_test
 
-// What agents are told of the MCP servers of their workspace.
+// MCP servers and model profiles of the workspace, as agents receive them.
 
 import (
 	"io/fs"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// serve keeps MCP servers in the workspace of a stage.
+// serve adds MCP servers to the workspace of a stage.
 func (s *stage) serve(servers map[string]doc.MCPServer) {
 	s.t.Helper()
 	err := s.w.Update(s.ctx, func(u *workspace.Unit) error {
@@ -35,8 +35,8 @@ func (s *stage) serve(servers map[string]doc.MCPServer) {
 	}
 }
 
-// TestAgentsAreToldOfServers: each driver hands the servers of the workspace over with
-// their values, which stand neither in its command line nor in the log.
+// TestAgentsAreToldOfServers checks that each driver passes the workspace's servers to the
+// agent, with their secret values. Neither the log nor the run's record has these values.
 func TestAgentsAreToldOfServers(t *testing.T) {
 	t.Parallel()
 	for driver, want := range map[string]string{
@@ -81,7 +81,8 @@ func TestAgentsAreToldOfServers(t *testing.T) {
 	}
 }
 
-// TestMissingVariable: a launch is refused, and nothing begins.
+// TestMissingVariable checks that a launch is refused, and nothing recorded, if a server needs
+// an environment variable that is not set.
 func TestMissingVariable(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -96,8 +97,8 @@ func TestMissingVariable(t *testing.T) {
 	}
 }
 
-// TestModelProfiles: an agent is started with the address and the key of a profile, which
-// stand neither in its command line nor in what is recorded.
+// TestModelProfiles checks that an agent starts with the address and the key of a model
+// profile. The secrets are neither in its command line nor in the files of the run.
 func TestModelProfiles(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -1,7 +1,7 @@
 package supervisor_test
 
-// Sessions whose agent has ac's own tools: who it is, what it asks people, and what
-// becomes of that when somebody dies.
+// Sessions whose agent has ac's own tools: its identity, its questions to people, and what
+// happens to them when a process dies.
 
 import (
 	"context"
@@ -20,14 +20,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// fakeTools is the scripted agent's use of its tools, without the server between.
+// fakeTools uses ac's tools for the scripted agent, without an MCP server in between.
 type fakeTools struct {
 	args   []string // of ac's own server
 	client *grant.Client
 	asked  string
 }
 
-// do carries out a step and returns what came of it.
+// do executes a step and returns its outcome.
 func (f *fakeTools) do(word, text string) string {
 	ctx := context.Background()
 	if len(f.args) != 3 {
@@ -73,7 +73,7 @@ func (f *fakeTools) do(word, text string) string {
 
 func withTools(l *session.LiveOrder) { l.MCP, l.KeepOpen = true, true }
 
-// leaveNoGrant holds a session that is over to have removed its grant.
+// leaveNoGrant checks that an ended session has removed its grant and its MCP configuration.
 func (k talk) leaveNoGrant(record doc.Session) {
 	k.t.Helper()
 	for _, end := range []string{".grant", ".mcp.json"} {
@@ -118,7 +118,8 @@ func TestAgentsAskPeople(t *testing.T) {
 	}
 }
 
-// TestWhoTheAgentIs: what the supervisor says of the run, to who has the grant alone.
+// TestWhoTheAgentIs checks the identity that the supervisor reports to the holder of a grant.
+// The token of another session is denied.
 func TestWhoTheAgentIs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -155,7 +156,7 @@ func TestWhoTheAgentIs(t *testing.T) {
 	other.stop()
 }
 
-// TestToolsWithoutPeople: in a session that nobody is asked in, and in one without
+// TestToolsWithoutPeople uses the tools in a session that asks nobody, and in one without
 // tools.
 func TestToolsWithoutPeople(t *testing.T) {
 	t.Parallel()
@@ -168,8 +169,8 @@ func TestToolsWithoutPeople(t *testing.T) {
 	k.end()
 }
 
-// TestQuestionsOutliveTurns: what a tool asked ends with the session alone, and holds
-// the idle clock.
+// TestQuestionsOutliveTurns checks that a tool's question outlives its turn, and that an open
+// question suspends the idle timeout.
 func TestQuestionsOutliveTurns(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("left Which host?", func(l *session.LiveOrder) {
@@ -187,7 +188,8 @@ func TestQuestionsOutliveTurns(t *testing.T) {
 	k.await(events.InteractionResolved, func(p payload) bool { return p.State == interaction.Answered })
 }
 
-// TestQuestionsEndWithTheSession: by an interruption they do not.
+// TestQuestionsEndWithTheSession checks that a tool's question stays open after an
+// interruption, and that a stop of the session cancels it.
 func TestQuestionsEndWithTheSession(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("left Which host?; hold", withTools)
@@ -207,8 +209,8 @@ func TestQuestionsEndWithTheSession(t *testing.T) {
 	})
 }
 
-// TestDeathsWhilePeopleAreAsked: whoever dies, the question has one end and nothing is
-// left that could speak for the agent.
+// TestDeathsWhilePeopleAreAsked checks that whichever process dies, the question ends once, and
+// no grant is left with which others could act as the agent.
 func TestDeathsWhilePeopleAreAsked(t *testing.T) {
 	t.Parallel()
 	for victim, reason := range map[string]string{"supervisor": interaction.SessionLost, "guard": interaction.SessionEnded, "agent": interaction.SessionEnded} {
@@ -217,7 +219,7 @@ func TestDeathsWhilePeopleAreAsked(t *testing.T) {
 			s := newStage(t)
 			k := s.live("human Which host?", withTools)
 			id := k.asked()
-			client, err := grant.Open(t.Context(), k.grantFile()) // as a server that nobody killed yet
+			client, err := grant.Open(t.Context(), k.grantFile()) // like an MCP server that is still alive
 			if err != nil {
 				t.Fatal(err)
 			}

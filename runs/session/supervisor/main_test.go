@@ -27,8 +27,8 @@ import (
 	"ac/workspace"
 )
 
-// providerCommand makes the test binary a provider: its behaviour and the words
-// for that follow.
+// providerCommand makes the test binary a provider. Its behaviour and the arguments for that
+// follow.
 const providerCommand = "provider"
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 			os.Exit(exitOf(bareMain(os.Args[1])))
 		case hostCommand:
 			os.Exit(exitOf(hostMain()))
-		case "app-server", "-c": // with settings before it
+		case "app-server", "-c": // settings may come before app-server
 			os.Exit(appServerMain())
 		case "--print":
 			os.Exit(claudeMain())
@@ -62,9 +62,8 @@ func TestMain(m *testing.M) {
 	os.Exit(runtimetest.With(m).Run())
 }
 
-// dyingCommand makes the test binary a supervisor whose call to the file system
-// fails, or at which it kills itself: the number of the call and the kind of
-// fault follow.
+// dyingCommand makes the test binary a supervisor with a fault: one file system call fails, or
+// kills the supervisor. The number of the call and the kind of fault follow.
 const dyingCommand = "dying"
 
 func superviseUntil(call, how string) error {
@@ -104,7 +103,7 @@ func superviseUntil(call, how string) error {
 	return nil
 }
 
-// unhurt is what a supervisor prints that met no fault.
+// unhurt is the output of a process that met no fault.
 const unhurt = "no fault was met"
 
 func supervise() int {
@@ -124,13 +123,13 @@ func exitOf(err error) int {
 	return 0
 }
 
-// behave is one provider.
+// behave plays a provider and returns its exit code.
 func behave(how string, words []string) int {
 	switch how {
-	case "print": // standard output, standard error
+	case "print": // the texts for stdout and stderr follow
 		fmt.Print(words[0])
 		fmt.Fprint(os.Stderr, words[1])
-	case "hear": // what is said behind "--"
+	case "hear": // the prompt is the last argument
 		said := words[len(words)-1]
 		fmt.Println("heard: " + said)
 		_, last, digest := strings.Cut(said, "\n---\n")
@@ -155,7 +154,7 @@ func behave(how string, words []string) int {
 		n, err := io.Copy(os.Stdout, os.Stdin)
 		fmt.Fprint(os.Stderr, n)
 		return exitOf(err)
-	case "files": // descriptors beyond the standard three
+	case "files": // lists sockets beyond the three standard descriptors
 		for fd := 3; fd < 64; fd++ {
 			var st syscall.Stat_t
 			if syscall.Fstat(fd, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFSOCK {
@@ -168,7 +167,7 @@ func behave(how string, words []string) int {
 	case "nest":
 		depth, _ := strconv.Atoi(words[0])
 		fmt.Print(strings.Repeat("[", depth) + strings.Repeat("]", depth) + "\n")
-	case "flood": // bytes on one line
+	case "flood": // so many bytes on one line
 		total, _ := strconv.Atoi(words[0])
 		block := bytes.Repeat([]byte("x"), 1<<16)
 		for ; total > 0; total -= len(block) {
@@ -176,9 +175,9 @@ func behave(how string, words []string) int {
 				return 1
 			}
 		}
-	case "split": // a sequence cut by a read, and another by the end
+	case "split": // a UTF-8 sequence cut by a read, and another by the end
 		_, _ = os.Stdout.Write([]byte("caf\xc3"))
-		time.Sleep(100 * time.Millisecond) // two reads, most probably; one is as good
+		time.Sleep(100 * time.Millisecond) // probably two reads; one is fine
 		_, _ = os.Stdout.Write([]byte("\xa9 \xff \xe2\x82"))
 	default:
 		return linger(how, words)
@@ -186,33 +185,33 @@ func behave(how string, words []string) int {
 	return 0
 }
 
-// linger is for providers that do not end by themselves.
+// linger plays providers that stay alive or leave processes behind.
 func linger(how string, words []string) int {
 	switch how {
 	case "sleep":
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	case "yielding": // ends well when it is asked to
+	case "yielding": // exits with 0 on SIGTERM
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGTERM)
 		fmt.Println("ready")
 		<-asked
 		return 0
-	case "quiet": // closes its pipes and goes on
+	case "quiet": // closes its pipes and stays alive
 		for fd := range 3 {
 			_ = syscall.Close(fd)
 		}
 		forever()
-	case "family": // a grandchild in the group, one in a session of its own, one twice removed
+	case "family": // a child in its group, one in its own session, an orphan, and one without pipes
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 		spawn(nil, "stubborn", "child")
 		spawn(&syscall.SysProcAttr{Setsid: true}, "stubborn", "session")
 		spawn(&syscall.SysProcAttr{Setsid: true}, "parent", "orphan")
 		spawn(&syscall.SysProcAttr{Setsid: true}, "quiet")
-	case "leave": // ends and leaves a child behind that holds the pipes
+	case "leave": // exits and leaves a child that holds the pipes
 		spawn(&syscall.SysProcAttr{Setsid: true}, "stubborn", "left")
 		return 0
-	case "parent": // ends and leaves an orphan
+	case "parent": // exits and leaves an orphan
 		spawn(&syscall.SysProcAttr{Setsid: true}, "stubborn", words[0])
 		return 0
 	}
@@ -229,5 +228,5 @@ func spawn(attr *syscall.SysProcAttr, words ...string) {
 	}
 }
 
-// forever ends a provider after a time that no test takes, should one lose it.
+// forever sleeps longer than any test takes. A provider that a test lost ends afterwards.
 func forever() { time.Sleep(3 * time.Minute) }

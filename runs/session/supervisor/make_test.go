@@ -1,6 +1,6 @@
 package supervisor_test
 
-// Starting a run makes it and launches it, or does neither.
+// Starting a run creates and launches it, or does neither.
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// startSpec is the start of a run of the stage's agent.
+// startSpec returns the request to start a run of an agent.
 func (s *stage) startSpec(agent, key string, words ...string) runs.StartSpec {
 	return runs.StartSpec{
 		LaunchSpec: runs.LaunchSpec{
@@ -51,7 +51,7 @@ func (s *stage) start(starter runs.Starter, spec runs.StartSpec) (runs.StartResu
 	return runs.Start(s.ctx, s.w, runs.NewAdmission(s.w, lane.Limits{Workspace: 4, Provider: 4, Team: 4}), starter, spec)
 }
 
-// madeBy are the runs of a start key.
+// madeBy returns the runs created with a start key.
 func (s *stage) madeBy(key string) (ids []string) {
 	s.t.Helper()
 	rows, err := runs.List(s.w, s.project)
@@ -66,7 +66,7 @@ func (s *stage) madeBy(key string) (ids []string) {
 	return ids
 }
 
-// whole checks that a key made at most one run, with its context pack and its session, or
+// whole checks that a key created either one run, with its context pack and its session, or
 // nothing at all. It returns the run.
 func (s *stage) whole(key string) (run string) {
 	s.t.Helper()
@@ -95,7 +95,7 @@ func (s *stage) whole(key string) (run string) {
 	return made[0]
 }
 
-// dyingStarter is a starter whose supervisor is killed at a call to the file system.
+// dyingStarter is a starter whose supervisor is killed at a file system call.
 type dyingStarter struct {
 	s    *stage
 	call int
@@ -109,9 +109,9 @@ func (d *dyingStarter) Launch(_ context.Context, order session.Order) error {
 	return nil
 }
 
-// TestStartKilled kills the supervisor of a start at calls to the file system, from the
-// first to the last: there is a run with a session, or neither, and the same request
-// once more makes no second one.
+// TestStartKilled kills the supervisor of a start at file system calls, from the first to the
+// last. Afterwards there is a run with a session, or neither. A repeated request makes no
+// second run.
 func TestStartKilled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -124,7 +124,7 @@ func TestStartKilled(t *testing.T) {
 	for n := 1; ; n += step {
 		key := fmt.Sprintf("key %d", n)
 		dying := &dyingStarter{s: s, call: n}
-		_, _ = s.start(dying, s.startSpec(agent, key, "print", "out", "err")) // it dies, or not
+		_, _ = s.start(dying, s.startSpec(agent, key, "print", "out", "err")) // it may die
 		before := s.whole(key)
 		again, err := s.start(s.launcher, s.startSpec(agent, key, "print", "out", "err"))
 		if err != nil || (before != "" && again.RunID != before) {
@@ -140,9 +140,9 @@ func TestStartKilled(t *testing.T) {
 	}
 }
 
-// startingCommand makes the test binary a process that starts a run and is killed at a
-// call to the file system: the workspace, the project, the agent, the key and the number
-// of the call follow.
+// startingCommand makes the test binary a process that starts a run and is killed at a file
+// system call. The workspace, the project, the agent, the key and the number of the call
+// follow.
 const startingCommand = "starting"
 
 func startUntil(dir, project, agent, key, call string) error {
@@ -170,8 +170,8 @@ func startUntil(dir, project, agent, key, call string) error {
 	return w.Close()
 }
 
-// TestStarterKilled kills the process that starts a run at calls to the file system. What
-// it left is whole, and the same request of somebody else makes no second run.
+// TestStarterKilled kills the process that starts a run at file system calls. What it leaves is
+// complete, and the same request of another process makes no second run.
 func TestStarterKilled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -181,7 +181,7 @@ func TestStarterKilled(t *testing.T) {
 		key := fmt.Sprintf("key %d", n)
 		cmd := exec.Command(s.launcher.Executable, startingCommand, s.w.Dir(), s.project, agent, key, strconv.Itoa(n))
 		cmd.Env = s.launcher.Environ
-		out, _ := cmd.CombinedOutput() // killed, or not
+		out, _ := cmd.CombinedOutput() // it may be killed
 		again, err := s.start(s.launcher, s.startSpec(agent, key, "print", "out", "err"))
 		if err != nil {
 			t.Fatalf("call %d: %v\n%s", n, err, out)
@@ -196,7 +196,7 @@ func TestStarterKilled(t *testing.T) {
 	}
 }
 
-// TestHalfAnOrder has a supervisor get the beginning of an order only: nothing is made.
+// TestHalfAnOrder sends a supervisor only the beginning of an order. Nothing is created.
 func TestHalfAnOrder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -221,7 +221,7 @@ func TestHalfAnOrder(t *testing.T) {
 	}
 }
 
-// catcher is a starter that starts nothing.
+// catcher is a starter that records the order and starts nothing.
 type catcher struct{ order session.Order }
 
 func (c *catcher) Launch(_ context.Context, order session.Order) error {
@@ -229,8 +229,8 @@ func (c *catcher) Launch(_ context.Context, order session.Order) error {
 	return nil
 }
 
-// TestStartsAtOnce: of many equal requests one makes a run; another request by the same
-// id is refused.
+// TestStartsAtOnce checks that one of many concurrent, equal requests creates a run. A
+// different request with the same key is refused.
 func TestStartsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -260,8 +260,8 @@ func TestStartsAtOnce(t *testing.T) {
 	s.collect(session.Order{ProjectID: s.project, RunID: made[0].RunID, SessionRef: made[0].SessionRef})
 }
 
-// TestStartRefusals: what is refused leaves no run behind; what the policy denied stands
-// in the audit log.
+// TestStartRefusals checks that a refused start leaves no run behind. The audit log has the
+// denials by the policy.
 func TestStartRefusals(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -308,7 +308,8 @@ func TestStartRefusals(t *testing.T) {
 	}
 }
 
-// TestStartByPlan: a dry run makes nothing, and its hash starts what it says.
+// TestStartByPlan checks that a dry run creates nothing, and that its plan hash starts the
+// planned run.
 func TestStartByPlan(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

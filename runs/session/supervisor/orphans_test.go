@@ -1,6 +1,6 @@
 package supervisor_test
 
-// Orphans: providers of every behaviour whose session loses a process at a random
+// Orphaned processes: a session with a provider of any behaviour loses a process at a random
 // moment.
 
 import (
@@ -22,10 +22,9 @@ var (
 	orphanSeed   = flag.Uint64("orphan-seed", 0, "of the moments; 0 draws one")
 )
 
-// TestOrphans takes supervisors, guards and providers away from sessions, or
-// stops these, while providers ignore signals, close their pipes, leave their
-// group and session, or leave others behind. Nothing survives, and record, run
-// and log tell the same end.
+// TestOrphans kills the supervisor, the guard, both or the provider of sessions, or stops the
+// session. Meanwhile providers ignore signals, close their pipes, leave their group and
+// session, or leave others behind. Nothing survives, and record, run and log agree on the end.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	drawn := *orphanSeed
@@ -41,7 +40,7 @@ func TestOrphans(t *testing.T) {
 			var s *stage
 			ends := map[string]int{}
 			for n := lane; n < *orphanTrials && !t.Failed(); n += lanes {
-				if s == nil || n/lanes%25 == 0 { // a workspace does not grow without end
+				if s == nil || n/lanes%25 == 0 { // limits the size of a workspace
 					s = newStage(t)
 					s.litter = true
 				}
@@ -52,7 +51,7 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// orphan is one trial. It returns what was done to which provider, and its end.
+// orphan runs one trial. It returns the victim, the provider and the final status.
 func (s *stage) orphan(r *rand.Rand) string {
 	s.t.Helper()
 	how := []string{"sleep", "stubborn", "yielding", "quiet", "family", "leave", "parent"}[r.IntN(7)]
@@ -61,7 +60,7 @@ func (s *stage) orphan(r *rand.Rand) string {
 	s.launch(order)
 	time.Sleep(time.Duration(r.IntN(120)) * time.Millisecond) // the random moment itself
 	record := s.record(order)
-	owner, _ := proc.Lookup(*record.OwnerPID) // gone already: it is signalled by nobody
+	owner, _ := proc.Lookup(*record.OwnerPID) // may be gone; then nothing is signalled
 	var guards []proc.Identity
 	if children, err := proc.Children(owner.PID); err == nil && owner.Start == record.OwnerStart {
 		for _, pid := range children {
@@ -87,7 +86,7 @@ func (s *stage) orphan(r *rand.Rand) string {
 		}
 		wanted = []string{doc.StatusStopped}
 	}
-	if how == "leave" || how == "parent" { // over by itself meanwhile
+	if how == "leave" || how == "parent" { // may have ended by itself
 		wanted = append(wanted, doc.StatusEnded)
 	}
 	record = s.collect(order)
@@ -99,9 +98,9 @@ func (s *stage) orphan(r *rand.Rand) string {
 	return what
 }
 
-// end kills those that still live.
+// end kills the victims that are still alive.
 func (s *stage) end(victims ...proc.Identity) {
 	for _, victim := range victims {
-		_ = victim.Signal(os.Kill) // gone meanwhile
+		_ = victim.Signal(os.Kill) // may be gone by now
 	}
 }

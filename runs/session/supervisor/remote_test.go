@@ -71,7 +71,7 @@ func TestARemoteSessionLooksLikeAnyOther(t *testing.T) {
 	if !r.StopMarked() {
 		t.Error("no stop marker")
 	}
-	// The hub dies. The session is left alone, and the next hub goes on with it.
+	// The hub dies. The session stays as it is, and the next hub resumes it.
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +115,8 @@ func TestARemoteSessionLooksLikeAnyOther(t *testing.T) {
 	}
 }
 
-// TestARemoteSessionIsPlacedWhileOthersLook: whoever asks for the attempt before sees one
-// state or the other. Only the race detector can tell.
+// TestARemoteSessionIsPlacedWhileOthersLook reads the recorded attempt while the session is
+// placed again. A reader sees either attempt. Only the race detector can find a violation.
 func TestARemoteSessionIsPlacedWhileOthersLook(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -153,7 +153,8 @@ func TestARemoteSessionIsPlacedWhileOthersLook(t *testing.T) {
 	}
 }
 
-// TestARemoteSessionIsLost: nobody reports its end any more, so what the log has counts.
+// TestARemoteSessionIsLost ends a session whose worker will never report its end, so only the
+// log counts.
 func TestARemoteSessionIsLost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -39,7 +39,7 @@ func signalOf(record doc.Session) string {
 	return *record.Signal
 }
 
-// chunks joins what the log holds of a stream.
+// chunks joins the logged output of a stream.
 func (s *stage) chunks(order session.Order, stream string) string {
 	s.t.Helper()
 	var b strings.Builder
@@ -175,8 +175,8 @@ func TestStopWithoutSocket(t *testing.T) {
 	}
 }
 
-// TestNoSockets pins that a provider inherits no socket, by which it could
-// speak for its guard.
+// TestNoSockets checks that a provider inherits no socket. With one it could impersonate its
+// guard.
 func TestNoSockets(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -187,8 +187,8 @@ func TestNoSockets(t *testing.T) {
 	}
 }
 
-// TestOddOutput pins that whatever is printed is recorded, and read back as the
-// text it was.
+// TestOddOutput checks that unusual output is recorded: invalid UTF-8, deeply nested JSON and
+// very long lines.
 func TestOddOutput(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -217,8 +217,8 @@ func TestOddOutput(t *testing.T) {
 	}
 }
 
-// TestStartFailures pins that a launch that cannot start is a failed run with
-// one run.failed that says why.
+// TestStartFailures checks that a launch that cannot start is a failed run, and that its
+// run.failed event has the reason.
 func TestStartFailures(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -277,7 +277,7 @@ func TestOddReferences(t *testing.T) {
 	}
 }
 
-// TestTwoLaunches launches one run many times at once: one wins, the others are
+// TestTwoLaunches launches one run several times concurrently. One launch wins; the others are
 // refused and change nothing.
 func TestTwoLaunches(t *testing.T) {
 	t.Parallel()
@@ -325,8 +325,8 @@ func TestTwoLaunches(t *testing.T) {
 	}
 }
 
-// TestStopLadder measures the rungs: a provider that obeys ends at once, a
-// stubborn one after a second and a half.
+// TestStopLadder checks the escalation of a stop. A provider that obeys SIGTERM ends at once; a
+// stubborn one is killed after a second and a half.
 func TestStopLadder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -357,8 +357,8 @@ func TestStopLadder(t *testing.T) {
 	}
 }
 
-// TestRefusedOrders pins that what the run's record could not hold is refused
-// before anything is written.
+// TestRefusedOrders checks that an order is refused before anything is written if the run's
+// record could not hold it.
 func TestRefusedOrders(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -377,8 +377,8 @@ func TestRefusedOrders(t *testing.T) {
 	}
 }
 
-// TestEmptyWords pins that a word after the first may be empty, as some CLIs want
-// it: it is executed as it is, and its record can be read again.
+// TestEmptyWords checks that arguments may be empty, which some CLIs require. An empty argument
+// is passed on, and the record can be read back.
 func TestEmptyWords(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -390,8 +390,8 @@ func TestEmptyWords(t *testing.T) {
 	}
 }
 
-// TestLimit pins that a provider that runs longer than its order allows is ended
-// with all it started, and that this is a failure whatever its exit code is.
+// TestLimit checks that a provider over its time limit is ended with all its descendants. The
+// session fails whatever the exit code is.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -413,7 +413,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestUnreadableRun pins that nothing is executed for a run that is not there.
+// TestUnreadableRun checks that nothing is executed for a run that does not exist.
 func TestUnreadableRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

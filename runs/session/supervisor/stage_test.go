@@ -1,7 +1,7 @@
 package supervisor_test
 
-// What the tests of sessions share: a workspace with a run, launches, and a look
-// at what is left behind.
+// The stage that the tests of sessions share: a workspace with a run, launches, and checks for
+// leftovers.
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// patience bounds every wait for a state, on a busy machine too.
+// patience bounds every wait for a state. It is long enough for a busy machine.
 const patience = 2 * time.Minute
 
 type stage struct {
@@ -66,7 +66,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// run makes a run and the order to execute it with a provider of ours.
+// run creates a run, and returns the order to execute it with the test binary as its provider.
 func (s *stage) run(words ...string) session.Order {
 	s.t.Helper()
 	return s.order(append([]string{s.launcher.Executable, providerCommand}, words...)...)
@@ -91,7 +91,7 @@ func (s *stage) launch(order session.Order) {
 	}
 }
 
-// collect waits for the end of a session and checks what every end promises.
+// collect waits for the end of a session and checks what every end guarantees.
 func (s *stage) collect(order session.Order) doc.Session {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
@@ -111,8 +111,8 @@ func (s *stage) execute(order session.Order) doc.Session {
 	return s.collect(order)
 }
 
-// checkEnd holds run, log and record to one story: one terminal event, the last
-// one; a valid chain; a checkpoint that fits.
+// checkEnd checks that run, log and record agree: one terminal event, which is the last one, a
+// valid chain, and a matching checkpoint.
 func (s *stage) checkEnd(order session.Order, status string) {
 	s.t.Helper()
 	s.checkStory(order, status)
@@ -122,7 +122,7 @@ func (s *stage) checkEnd(order session.Order, status string) {
 	}
 }
 
-// checkStory is checkEnd for a log to which decisions may have been written behind the end.
+// checkStory is checkEnd for a log that may have decisions after the end.
 func (s *stage) checkStory(order session.Order, status string) {
 	s.t.Helper()
 	run, err := runs.Load(s.w, order.ProjectID, order.RunID)
@@ -138,7 +138,7 @@ func (s *stage) checkStory(order session.Order, status string) {
 	}
 	lines := s.log(order)
 	s.checkLive(lines)
-	between := []string{events.RunContinued, events.PolicyDecision, events.BudgetDecision, events.SteerQueued, events.CompactRequested, events.Compacted} // of two sessions
+	between := []string{events.RunContinued, events.PolicyDecision, events.BudgetDecision, events.SteerQueued, events.CompactRequested, events.Compacted} // allowed between two sessions
 	over, ended := false, ""
 	for i, line := range lines {
 		switch kind := events.Type([]byte(line)); {
@@ -191,17 +191,17 @@ func (s *stage) until(what string, reached func() bool) {
 	}
 }
 
-// ready waits until so many processes of a provider have said so.
+// ready waits until n processes of a provider have printed that they are ready.
 func (s *stage) ready(order session.Order, n int) {
 	s.t.Helper()
 	name := filepath.Join(s.w.Dir(), workspace.RunDir(order.ProjectID, order.RunID), "outputs/stdout.txt")
 	s.until("the provider is ready", func() bool {
-		text, err := os.ReadFile(name) // missing until the launch, which may take its time, has come to it
+		text, err := os.ReadFile(name) // the file is missing until the launch has created it
 		return err == nil && strings.Count(string(text), "ready") >= n
 	})
 }
 
-// record reads the record as it is written, without reconciling.
+// record reads the record as it was written, without reconciling it.
 func (s *stage) record(order session.Order) doc.Session {
 	s.t.Helper()
 	record, err := session.Read(s.w, order.SessionRef)

@@ -1,7 +1,7 @@
 package supervisor_test
 
-// Texts for runs without a session: they wait in the log, and one session is started
-// for all of them.
+// Texts for runs without a session: they wait in the log, and one session starts for all of
+// them.
 
 import (
 	"context"
@@ -19,14 +19,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// queueFor says a text to a run that nobody speaks with.
+// queueFor queues a text for a run without a session.
 func (k talk) queueFor(text, client string) (session.SteerResult, error) {
 	k.t.Helper()
 	return runs.Steer(k.ctx, k.w, runs.Act{ProjectID: k.project, RunID: k.order.RunID, Actor: policy.Actor{ID: "human", Role: "human"}},
 		session.SteerRequest{Text: text, Mode: session.ModeAfterTurn, ClientMessageID: client}, true)
 }
 
-// startWaiting starts a session for the texts that wait.
+// startWaiting starts a session for the waiting texts.
 func (k talk) startWaiting(change func(*runs.ContinueSpec)) error {
 	return k.startBy(k.launcher, change)
 }
@@ -41,7 +41,7 @@ func (k talk) startBy(starter runs.Starter, change func(*runs.ContinueSpec)) err
 	return runs.StartWaiting(k.ctx, k.w, runs.NewAdmission(k.w, lane.Limits{Workspace: 4, Provider: 4, Team: 4}), starter, spec)
 }
 
-// said are the texts of the user in the order of their turns.
+// said returns the user's texts in the order of their turns.
 func (k talk) said() (list []string) {
 	k.t.Helper()
 	texts := map[string]string{}
@@ -62,8 +62,8 @@ func (k talk) said() (list []string) {
 	return list
 }
 
-// TestStarts: what is said to a run that never executed, and to one that is over, starts
-// one session, with a turn for each text in the order in which they were said.
+// TestStarts checks that texts for a run that never executed, or that has ended, start one
+// session. Each text has a turn, in the order in which they were sent.
 func TestStarts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -93,7 +93,7 @@ func TestStarts(t *testing.T) {
 		if round == 1 {
 			k.order.SessionRef += "_2"
 		}
-		record, err := session.Collect(k.ctx, k.w, k.order.SessionRef) // who lost may ask the policy behind its end
+		record, err := session.Collect(k.ctx, k.w, k.order.SessionRef) // the loser may ask the policy after this end
 		if err != nil || record.Status != doc.StatusEnded {
 			t.Fatalf("%s: %s: %v", record.Status, record.Error, err)
 		}
@@ -111,8 +111,8 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestStartsBesideASession: a text that came into the log while a session was begun is
-// taken by that session, once.
+// TestStartsBesideASession checks that a continuation delivers a text that already waits, once,
+// and that starts for that text then do nothing.
 func TestStartsBesideASession(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("say one", nil)
@@ -141,12 +141,13 @@ func TestStartsBesideASession(t *testing.T) {
 	}
 }
 
-// late starts sessions too late: when it comes to it, somebody else's is over already.
+// late is a starter that loses a race: before it launches, another session has started and
+// ended.
 type late struct {
 	runs.Starter
 
 	before func()
-	busy   bool // it is over when it is reported to be there
+	busy   bool // Launch reports the other session as running, though it is over
 }
 
 func (l *late) Launch(ctx context.Context, order session.Order) error {
@@ -161,8 +162,8 @@ func (l *late) Launch(ctx context.Context, order session.Order) error {
 	return fault.New(fault.Conflict, "run %s is being executed already", order.RunID)
 }
 
-// TestStartsOnce: who comes to start a session when another one has said all that waited, and
-// is over, starts none.
+// TestStartsOnce checks that a starter launches no session if another one has delivered all
+// waiting texts and ended.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("say one", nil)
@@ -186,8 +187,8 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestStartsBehindASession: who loses the start to a session that is over before it looks
-// again refuses nothing; what came behind that session is said in a next one.
+// TestStartsBehindASession checks a start that loses to a session which has ended by then. No
+// text is refused, and a text that arrived after that session starts the next one.
 func TestStartsBehindASession(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -214,8 +215,8 @@ func TestStartsBehindASession(t *testing.T) {
 	}
 }
 
-// TestStartRefused: a refusal ends the texts that wait, with its reason; what only met
-// an obstacle waits on.
+// TestStartRefused checks that a refused start discards the waiting texts with its reason. A
+// later start has nothing to do.
 func TestStartRefused(t *testing.T) {
 	t.Parallel()
 	k := newStage(t).live("say one", nil)
@@ -236,8 +237,8 @@ func TestStartRefused(t *testing.T) {
 	}
 }
 
-// TestStartInItsPlace: a run that failed before anything was executed works, once it goes on,
-// where that start says.
+// TestStartInItsPlace checks a run that failed before it executed anything. When continued, it
+// runs in the repository that the new start names.
 func TestStartInItsPlace(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -250,7 +251,7 @@ func TestStartInItsPlace(t *testing.T) {
 		if _, err := k.queueFor("say "+c.repo, ""); err != nil {
 			t.Fatal(err)
 		}
-		_ = k.startWaiting(func(spec *runs.ContinueSpec) { spec.RepoID, spec.InPlace = c.repo, true }) // the record says
+		_ = k.startWaiting(func(spec *runs.ContinueSpec) { spec.RepoID, spec.InPlace = c.repo, true }) // the record has the outcome
 		if record := k.end(); record.Status != c.status {
 			t.Fatalf("%s: %s: %s", c.repo, record.Status, record.Error)
 		}
@@ -262,9 +263,9 @@ func TestStartInItsPlace(t *testing.T) {
 	}
 }
 
-// TestStartFails: where the session is accepted and its agent cannot be started, the texts
-// that were to begin it are discarded with the reason, so that they do not come along with a
-// later one, which goes on with the run, whether it began to execute or not.
+// TestStartFails accepts a session whose agent cannot be started. The texts that were to begin
+// it are discarded with the reason, so that a later session does not deliver them. That session
+// continues the run, whether or not the run began to execute.
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -318,9 +319,9 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestStartWithoutWords: where nobody named the agent's command line, nothing is accepted, the
-// texts that were to begin the session are discarded with the reason, and the run stays as it
-// was, so that it can be started once the command line is named.
+// TestStartWithoutWords starts an agent whose command line is not known. Nothing is accepted,
+// and the waiting texts are discarded with the reason. The run stays as it was, so it can start
+// once the command line is known.
 func TestStartWithoutWords(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

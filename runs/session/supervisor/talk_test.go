@@ -1,6 +1,6 @@
 package supervisor_test
 
-// Live sessions as tests speak with them.
+// Helpers to talk to live sessions.
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ type talk struct {
 	order session.Order
 }
 
-// live launches a conversation whose prompt says what the agent does.
+// live launches a conversation whose prompt lists what the agent does.
 func (s *stage) live(prompt string, change func(*session.LiveOrder)) talk {
 	s.t.Helper()
 	return s.liveOf(session.DriverCodex, prompt, change)
@@ -41,14 +41,14 @@ func (s *stage) liveOf(driver, prompt string, change func(*session.LiveOrder)) t
 
 func keepOpen(l *session.LiveOrder) { l.KeepOpen = true }
 
-// event is one of the log.
+// event is an event of the log.
 type event struct {
 	Type    string          `json:"type"`
 	Actor   string          `json:"actor"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// payload has the members of payloads that the tests look at.
+// payload has the fields of payloads that the tests check.
 type payload struct {
 	InteractionID string              `json:"interaction_id"`
 	SteerID       string              `json:"steer_id"`
@@ -70,7 +70,7 @@ type payload struct {
 }
 
 func (e event) read() (p payload) {
-	_ = json.Unmarshal(e.Payload, &p) // what does not fit is not looked at
+	_ = json.Unmarshal(e.Payload, &p) // fields of other types are ignored
 	return p
 }
 
@@ -84,7 +84,7 @@ func parsed(lines []string) (list []event) {
 	return list
 }
 
-// await waits for an event that fits, and returns it.
+// await waits for an event whose payload fits, and returns the payload.
 func (k talk) await(kind string, fits func(payload) bool) (found payload) {
 	k.t.Helper()
 	k.until(kind, func() bool {
@@ -140,14 +140,15 @@ func (k talk) stop() doc.Session {
 	return k.end()
 }
 
-// lastMessage is what the agent said last.
+// lastMessage returns the agent's last message.
 func (k talk) lastMessage() string { return k.output(k.order, "last_message.md") }
 
-// checkLive holds the log of a conversation that is over to its guarantees.
+// checkLive checks the guarantees that the log of an ended conversation gives: what began has
+// ended once.
 func (s *stage) checkLive(lines []string) {
 	s.t.Helper()
-	const waits = "a text for the next launch" // stays open over the end of a session
-	open := map[string]string{}                // by id, what has no end yet
+	const waits = "a text for the next launch" // may stay open after a session
+	open := map[string]string{}                // what has not ended yet
 	begin := func(kind, id string) {
 		if _, known := open[kind+id]; known {
 			s.t.Errorf("%s %s begins twice", kind, id)
@@ -188,7 +189,7 @@ func (s *stage) checkLive(lines []string) {
 	}
 }
 
-// before checks that one event stands before another in the log.
+// before checks that the first event that matches first precedes the first that matches second.
 func (k talk) before(first, second func(event) bool) {
 	k.t.Helper()
 	list := parsed(k.log(k.order))

@@ -16,8 +16,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestTampered empties, removes and cuts the log of a run that goes on: the run does
-// not end "sound", and what was lost is kept.
+// TestTampered empties, removes and cuts the log during a run. The log is reported as tampered,
+// and the lost events are kept.
 func TestTampered(t *testing.T) {
 	t.Parallel()
 	for name, attack := range map[string]func(file string) error{
@@ -67,8 +67,8 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// TestLooksBesideEnds looks at runs a thousand times and more while they end: none is
-// told to be broken.
+// TestLooksBesideEnds verifies the logs of runs at least a thousand times while they end. None
+// is reported as broken.
 func TestLooksBesideEnds(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -110,8 +110,8 @@ func TestLooksBesideEnds(t *testing.T) {
 	churn.Wait()
 }
 
-// TestLooksAtHalfALine looks at a log whose last line is being written: a reader may see
-// half of it, which is no fault.
+// TestLooksAtHalfALine verifies a log while its last line is being written. A reader may see a
+// torn tail, which is not a fault.
 func TestLooksAtHalfALine(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -139,7 +139,7 @@ func TestLooksAtHalfALine(t *testing.T) {
 			default:
 			}
 			err := log.Truncate(half)
-			time.Sleep(100 * time.Microsecond) // as a writer that has no processor for a moment
+			time.Sleep(100 * time.Microsecond) // like a writer that is preempted
 			_, writeErr := log.WriteAt(text[half:], half)
 			if err := errors.Join(err, writeErr); err != nil {
 				t.Error(err)

@@ -17,7 +17,7 @@ import (
 
 func (s *stage) turn(prompt string) session.Order { return s.turnOf(session.DriverCodex, prompt) }
 
-// turnOf is an order for a scripted agent of a driver.
+// turnOf returns an order for a scripted agent of a driver.
 func (s *stage) turnOf(driver, prompt string) session.Order {
 	s.t.Helper()
 	provider := map[string]string{session.DriverCodex: "codex_app_server", session.DriverClaude: "claude", session.DriverACP: "acp_script"}[driver]

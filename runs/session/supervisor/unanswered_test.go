@@ -13,8 +13,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestUnanswered: a supervisor that died over a request may have recorded it. Its caller is
-// asked to try again, and not told that nothing was decided.
+// TestUnanswered checks a supervisor that dies while it handles a request, which it may have
+// recorded. The caller is asked to try again, and is not told that nothing was decided.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -36,7 +36,7 @@ func TestUnanswered(t *testing.T) {
 				return
 			}
 			_, _ = bufio.NewReader(conn).ReadString('\n')
-			_ = conn.Close() // dead over it
+			_ = conn.Close() // dies before it answers
 		}
 	}()
 	order := s.run("sleep")
@@ -60,7 +60,7 @@ func TestUnanswered(t *testing.T) {
 			t.Errorf("%s: %v", c.status, err)
 		}
 	}
-	// Where nobody listens any more, nothing was said.
+	// Without a listener, the request was not received.
 	_ = listener.Close()
 	record.Status = doc.StatusRunning
 	if text, err := doc.SessionCodec.Encode(record); err != nil || s.w.Replace(workspace.SessionFile(record.Ref), text, 0o600) != nil {

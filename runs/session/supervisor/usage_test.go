@@ -8,8 +8,8 @@ import (
 	"ac/runs/session"
 )
 
-// TestUsageNamesTheModel: what a live session used stands under the model that the agent
-// itself names, and counts for its run when the supervisor is killed.
+// TestUsageNamesTheModel checks that the usage of a live session names the model that the agent
+// reports. It counts for the run even if the supervisor is killed.
 func TestUsageNamesTheModel(t *testing.T) {
 	t.Parallel()
 	for driver, model := range map[string]string{session.DriverCodex: "scripted-codex", session.DriverClaude: "scripted-claude", session.DriverACP: "scripted-acp"} {

@@ -10,8 +10,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestSecretsOfOutputs has a provider write into the outputs itself: a secret is
-// masked there, in the mode that the file has; links and the like are left alone.
+// TestSecretsOfOutputs has a provider write a secret into its outputs. The secret is masked
+// there, and the file keeps its mode. Links, pipes and the like are left alone.
 func TestSecretsOfOutputs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -38,7 +38,8 @@ func TestSecretsOfOutputs(t *testing.T) {
 	}
 }
 
-// TestSecretsOfErrors names what cannot be started by a secret.
+// TestSecretsOfErrors starts a missing program whose path has a secret. The secret is masked in
+// the error and in the log.
 func TestSecretsOfErrors(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
