@@ -242,17 +242,7 @@ func breakages() []breakage {
 				}
 			}
 		}},
-		{"unreadable", func(t *testing.T, dir string) {
-			t.Helper()
-			if os.Geteuid() == 0 {
-				// Root can read any file. A FIFO cannot be read either.
-				instead(task, fifo)(t, dir)
-				return
-			}
-			if err := os.Chmod(filepath.Join(dir, task), 0); err != nil {
-				t.Fatal(err)
-			}
-		}},
+		{"unreadable", instead(task, fifo)},
 	}
 }
 
@@ -288,6 +278,23 @@ func TestBrokenWorkspaces(t *testing.T) {
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+// TestForbidden checks that a document that may not be read is a finding.
+func TestForbidden(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("SKIPPED: root may read every file")
+	}
+	const task = "work/projects/proj_a/tasks/task_a.md"
+	dir := fullWorkspace(t)
+	if err := os.Chmod(filepath.Join(dir, task), 0); err != nil {
+		t.Fatal(err)
+	}
+	found := Folder(workspace.SystemEnv(), dir)
+	if len(found.Issues) != 1 || found.Issues[0].Code != "read_error" || found.Issues[0].Path != task {
+		t.Errorf("%+v", found.Issues)
 	}
 }
 
