@@ -1,7 +1,7 @@
 package main
 
-// The same measurements of an earlier revision, group by group in turn with this one's, so
-// that both saw the same machine at the same time.
+// Comparison with an earlier revision. The groups of both revisions alternate, so that both run on
+// the machine under the same conditions.
 
 import (
 	"bytes"
@@ -18,12 +18,12 @@ import (
 
 // earlier is a revision of the module with its own benchmarks.
 type earlier struct {
-	program string // its benchmarks
-	dir     string // where they are run
+	program string // its built benchmarks
+	dir     string // their working directory
 }
 
-// checkOut makes the benchmarks of a revision, in a clone that shares the objects of the
-// repository, which does not learn of it.
+// checkOut builds the benchmarks of a revision in a shared clone. The repository itself stays
+// unchanged.
 func (b *bench) checkOut(ctx context.Context, revision string) (earlier, error) {
 	root, err := exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel").Output()
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) checkOut(ctx context.Context, revision string) (earlier, error) 
 	}
 	e := earlier{program: b.path("bench-before"), dir: filepath.Join(clone, "bench")}
 	command := "."
-	if _, err := os.Stat(e.dir); err != nil { // before they were a module of their own
+	if _, err := os.Stat(e.dir); err != nil { // revisions in which bench was not a separate module
 		e.dir, command = clone, "./internal/bench"
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-o", e.program, command)
@@ -51,7 +51,7 @@ func (b *bench) checkOut(ctx context.Context, revision string) (earlier, error) 
 	return e, nil
 }
 
-// measure is the figures of one group, none where that revision did not have it.
+// measure returns the figures of one group, or none if the revision does not have it.
 func (e earlier) measure(ctx context.Context, group string) ([]figure, error) {
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, e.program, "--json", "--only", group) //nolint:gosec // it was built here
@@ -67,8 +67,8 @@ func (e earlier) measure(ctx context.Context, group string) ([]figure, error) {
 	return found, json.Unmarshal(out, &found)
 }
 
-// compare prints the figures of this revision beside those of an earlier one, and puts them
-// into a page if one is named.
+// compare prints the figures of this revision and of an earlier one side by side. If a page is
+// named, it also writes them into the page.
 func (b *bench) compare(ctx context.Context, revision string, groups []measurement, page string) error {
 	loads := conditions("at the beginning")
 	now, before, err := b.measureBoth(ctx, revision, groups)
@@ -80,7 +80,7 @@ func (b *bench) compare(ctx context.Context, revision string, groups []measureme
 	return err
 }
 
-// measureBoth measures the groups of this revision and of an earlier one in turn.
+// measureBoth measures each group of this revision and then of the earlier one.
 func (b *bench) measureBoth(ctx context.Context, revision string, groups []measurement) (now, before []figure, err error) {
 	e, err := b.checkOut(ctx, revision)
 	if err != nil {
@@ -96,8 +96,8 @@ func (b *bench) measureBoth(ctx context.Context, revision string, groups []measu
 	return now, before, err
 }
 
-// beforeTable shows what both revisions measured under the same name and unit, at the same
-// size, in the order of this one's, and under it the loads of the machine.
+// beforeTable returns a table of the figures that both revisions have with the same title and unit,
+// in this revision's order. The loads of the machine follow the table.
 func beforeTable(now, before, loads []figure) string {
 	var t strings.Builder
 	t.WriteString("| what | before | now | now / before |\n|---|---|---|---|\n")

@@ -1,6 +1,6 @@
 package main
 
-// Budgets: summing what the runs of a project have spent.
+// Budgets: summing the use of a project's runs.
 
 import (
 	"context"

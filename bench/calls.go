@@ -1,7 +1,6 @@
 package main
 
-// The transport: the first answer, single calls, pipelined calls, one-shot
-// calls.
+// The transport: first answer, single calls, pipelined calls, one-shot calls.
 
 import (
 	"context"
@@ -18,7 +17,7 @@ func spawnTrue(ctx context.Context) (samples, error) {
 	return repeat(30, func() error { return exec.CommandContext(ctx, "true").Run() })
 }
 
-// firstAnswer times a process from its start to its first line.
+// firstAnswer times processes from the start to the first answer.
 func firstAnswer(ctx context.Context, program string, args ...string) (samples, error) {
 	var all samples
 	for range 30 {
@@ -51,7 +50,7 @@ func measureStart(ctx context.Context, b *bench) ([]figure, error) {
 	}}, nil
 }
 
-// roundTrips times single lines to a process and back.
+// roundTrips times n single requests and their answers.
 func roundTrips(c *child, n int) (samples, error) {
 	line := []byte(pingLine)
 	if err := c.flood(line, 2000); err != nil { // warm

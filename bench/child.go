@@ -1,7 +1,6 @@
 package main
 
-// Processes that are talked to line by line: the server, and the bare echo that
-// it is measured against.
+// Processes with a line-based protocol: the server, and the bare echo that it is compared with.
 
 import (
 	"bufio"
@@ -14,8 +13,8 @@ import (
 	"os/exec"
 )
 
-// child is a process with a pipe in and a pipe out, both blocking: the wake-ups
-// of a poller are no part of what is measured.
+// child is a process with pipes for input and output. Both are blocking, so that the figures do not
+// include wake-ups of the runtime's poller.
 type child struct {
 	cmd  *exec.Cmd
 	in   *os.File
@@ -50,8 +49,7 @@ func (b *bench) serve(ctx context.Context) (*child, error) {
 	return spawn(ctx, b.program, "server:start")
 }
 
-// close ends the process by the end of its input, which may be closed already, and waits
-// for it.
+// close closes the process's input, which may be closed already, and waits for the process to end.
 func (c *child) close() error {
 	err := c.in.Close()
 	if errors.Is(err, os.ErrClosed) {
@@ -74,7 +72,7 @@ func (c *child) ask(line []byte) error {
 	return err
 }
 
-// line reads one line, valid until the next one.
+// line reads one line, which is valid until the next call.
 func (c *child) line() ([]byte, error) {
 	line, err := c.out.ReadSlice('\n')
 	for whole := []byte(nil); ; {
@@ -89,17 +87,17 @@ func (c *child) line() ([]byte, error) {
 	}
 }
 
-// request is one line of JSON-RPC.
+// request returns one line of JSON-RPC.
 func (c *child) request(method string, params any) ([]byte, error) {
 	c.id++
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.id, "method": method, "params": params})
 	return append(text, '\n'), err
 }
 
-// notification marks lines that are no answers.
+// notification identifies lines that are not answers.
 const notification = `"method":"events.notification"`
 
-// call makes one request and decodes its result, passing over notifications.
+// call sends one request and decodes its result. It skips notifications.
 func (c *child) call(method string, params, result any) error {
 	line, err := c.request(method, params)
 	if err != nil {
@@ -119,7 +117,7 @@ func (c *child) call(method string, params, result any) error {
 	}
 }
 
-// decode reads an answer.
+// decode decodes an answer.
 func decode(method string, line []byte, result any) error {
 	var answer struct {
 		Result json.RawMessage `json:"result"`
@@ -140,7 +138,7 @@ func decode(method string, line []byte, result any) error {
 // flood writes the same line n times and reads n lines back.
 func (c *child) flood(line []byte, n int) error {
 	written := make(chan error, 1)
-	go func() { // ends with the last line, or with the process
+	go func() { // ends with the last line or with the process
 		block := bytes.Repeat(line, 512)
 		var err error
 		for left := n; left > 0 && err == nil; left -= 512 {

@@ -1,6 +1,6 @@
 package main
 
-// What a desktop asks for first.
+// The first request of a desktop client.
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 
 const tasksPerProject = 40
 
-// measureBootstrap times desktop.bootstrap.snapshot of 60 projects with 40 tasks
-// each and 500 runs, in a server and as a process of its own.
+// measureBootstrap times desktop.bootstrap.snapshot of 60 projects with 40 tasks each and 500 runs,
+// in a server and as a separate process.
 func measureBootstrap(ctx context.Context, b *bench) ([]figure, error) {
 	dir := b.path("desktop")
 	if err := b.fixture(ctx, dir, size{teams: 5, agents: 20, projects: 60, runs: 500}); err != nil {
@@ -61,7 +61,7 @@ func measureBootstrap(ctx context.Context, b *bench) ([]figure, error) {
 	}, nil
 }
 
-// planned adds some tasks to every project of a workspace.
+// planned adds n tasks to every project of a workspace.
 func planned(dir string, n int) error {
 	projects, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(workspace.ProjectsDir)))
 	for _, project := range projects {

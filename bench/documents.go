@@ -1,6 +1,6 @@
 package main
 
-// Requests on workspaces of some size.
+// Requests on larger workspaces.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/internal/durable"
 )
 
-// readAll times the bare reading of the documents of one name below a folder.
+// readAll times bare reads of the files with one name below a folder.
 func readAll(dir, name string) (samples, error) {
 	return repeat(5, func() error {
 		return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -25,7 +25,7 @@ func readAll(dir, name string) (samples, error) {
 	})
 }
 
-// readEach is the median time of reading the documents of several names.
+// readEach returns the sum of the median times, in ms, of reading the files with each name.
 func readEach(dir string, names ...string) (sum float64, err error) {
 	for _, name := range names {
 		took, err := readAll(dir, name)
@@ -37,7 +37,7 @@ func readEach(dir string, names ...string) (sum float64, err error) {
 	return sum, nil
 }
 
-// coldAndWarm times the first call of a fresh server, and the ones after it.
+// coldAndWarm times the first call of a fresh server and the calls after it.
 func (b *bench) coldAndWarm(ctx context.Context, method string, params any) (cold, warm samples, err error) {
 	for range 3 {
 		c, err := b.serve(ctx)
@@ -87,8 +87,7 @@ func measureOrganisation(ctx context.Context, b *bench) ([]figure, error) {
 	}, err
 }
 
-// syncedFiles times the making of n small files, each synced, and of one
-// directory.
+// syncedFiles times the creation of one directory and n small files, each synced.
 func (b *bench) syncedFiles(name string, n int) (samples, error) {
 	root, err := durable.OpenRoot(b.dir)
 	if err != nil {
@@ -111,8 +110,8 @@ func (b *bench) syncedFiles(name string, n int) (samples, error) {
 	return all, errors.Join(err, root.Close())
 }
 
-// filesOfRun are the files that run.create makes: record, log, and the two of
-// the context pack.
+// filesOfRun is the number of files that run.create writes: record, log, and two of the context
+// pack.
 const filesOfRun = 4
 
 func measureProject(ctx context.Context, b *bench) ([]figure, error) {
@@ -121,8 +120,8 @@ func measureProject(ctx context.Context, b *bench) ([]figure, error) {
 	if err := b.fixture(ctx, dir, size{teams: teams, agents: 120}); err != nil {
 		return nil, err
 	}
-	// A conversation and its messages for each team and two more, the secretary
-	// with a journal, the project with its memory.
+	// A conversation with messages for each team and two more, a secretary with a journal, and the
+	// project with its memory.
 	bare, err := b.syncedFiles("files", 2*(teams+2)+4)
 	if err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func measureProject(ctx context.Context, b *bench) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	project, err := c.newProject(dir) // also makes the defaults of the workspace
+	project, err := c.newProject(dir) // also creates the workspace's defaults
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -153,8 +152,8 @@ func measureProject(ctx context.Context, b *bench) ([]figure, error) {
 	}, errors.Join(err, bareErr, createErr, c.close())
 }
 
-// manyRuns makes a workspace whose one project has 3,000 finished runs and
-// returns the project's id.
+// manyRuns creates a workspace with one project of 3,000 finished runs. It returns the workspace's
+// directory and the project's id.
 func (b *bench) manyRuns(ctx context.Context) (dir, project string, err error) {
 	dir = b.path("runs")
 	if err := b.fixture(ctx, dir, size{teams: 1, agents: 1, projects: 1, runs: 3000}); err != nil {

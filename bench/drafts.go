@@ -1,7 +1,7 @@
 package main
 
-// Drafts: how many events a second a hub makes durable. The workers here say nothing but
-// events, so that what is measured is the way through the hub and not what prints them.
+// Drafts: how many events a second a hub makes durable. The workers here send prepared events only,
+// so that the figure is the hub's and not that of the programs that print.
 
 import (
 	"context"
@@ -25,9 +25,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// Sizes of what a sender sends.
+// Size and number of a sender's drafts.
 const (
-	draftBytes = 300 // as it is sent
+	draftBytes = 300 // encoded
 	draftsEach = 100_000
 )
 
@@ -43,7 +43,7 @@ type sender struct {
 	sealed chan int64
 }
 
-// newSender makes a worker of an invitation.
+// newSender joins a hub as a worker with an invitation.
 func newSender(ctx context.Context, text string) (s *sender, err error) {
 	token, err := wire.ParseToken(text)
 	if err != nil {
@@ -86,7 +86,7 @@ func newSender(ctx context.Context, text string) (s *sender, err error) {
 
 func (s *sender) stamp() wire.Stamp { return wire.Stamp{Boot: s.boot, Seq: s.seq.Add(1)} }
 
-// told takes what the hub says is sealed.
+// told receives the hub's reports of sealed drafts.
 func (s *sender) told(_ context.Context, _, verb string, body []byte) []byte {
 	var said wire.Sealed
 	if verb == wire.TellSealed && json.Unmarshal(body, &said) == nil {
@@ -97,7 +97,7 @@ func (s *sender) told(_ context.Context, _, verb string, body []byte) []byte {
 	return nil
 }
 
-// tellHub asks the hub and has its answer.
+// tellHub sends a request to the hub and returns its answer.
 func tellHub[R any](ctx context.Context, s *sender, verb string, body any) (reply R, err error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -111,7 +111,7 @@ func tellHub[R any](ctx context.Context, s *sender, verb string, body any) (repl
 	return reply, errors.Join(json.Unmarshal(answer, &reply), json.Unmarshal(answer, &refusal), refusal.Err())
 }
 
-// take takes the order of a session, claims it, and makes the batches that it sends.
+// take receives the order of a session, claims it, and prepares the batches to send.
 func (s *sender) take(ctx context.Context) error {
 	message, err := s.c.NextOrder(ctx)
 	if err == nil {
@@ -140,7 +140,7 @@ func (s *sender) take(ctx context.Context) error {
 	return err
 }
 
-// draft is an event of draftBytes.
+// draft returns an event of draftBytes.
 func (s *sender) draft() wire.Draft {
 	d := wire.Draft{ID: s.ids.New("evt"), At: clock.Stamp(clock.System().Now()), Mono: 1, Actor: "system", Vis: "team", Type: "provider.raw"}
 	d.Payload = json.RawMessage(`{"chunk":"","stream":"stdout"}`)
@@ -151,8 +151,8 @@ func (s *sender) draft() wire.Draft {
 	return d
 }
 
-// send sends all drafts one batch after the other, as workers do, and waits until they are
-// durable.
+// send sends all drafts batch by batch, with as many in flight as a worker has, and waits until all
+// are durable.
 func (s *sender) send(ctx context.Context) error {
 	var sending []func(context.Context) error
 	for i, body := range s.bodies {
@@ -195,7 +195,7 @@ func (s *sender) end(ctx context.Context) error {
 	return stored(ctx)
 }
 
-// measureDrafts has two workers send as fast as they can.
+// measureDrafts has two workers send drafts as fast as they can.
 func measureDrafts(ctx context.Context, b *bench) (found []figure, err error) {
 	f, err := b.startFleet(ctx, "drafts", 0)
 	if err != nil {
@@ -250,7 +250,7 @@ func measureDrafts(ctx context.Context, b *bench) (found []figure, err error) {
 	}, {Name: "hub's peak meanwhile", Unit: "MB", Seen: highest, Note: "VmHWM"}}, nil
 }
 
-// bareBatches is how long writing and syncing as many bytes as a batch takes.
+// bareBatches times writing and syncing as many bytes as a batch has.
 func (f *fleet) bareBatches() (all samples, err error) {
 	root, err := durable.OpenRoot(f.b.dir)
 	if err != nil {

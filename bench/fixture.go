@@ -1,7 +1,7 @@
 package main
 
-// Workspaces to measure on. They are made without a sync for each write, and
-// synced as a whole at the end.
+// Workspaces for measurements. They are written without a sync for each file and synced as a whole
+// at the end.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// unsynced is a tree of files that makes nothing durable.
+// unsynced is a file system whose syncs are no-ops.
 type unsynced struct{ durable.FS }
 
 func (u unsynced) SyncDir(string) error { return nil }
@@ -32,14 +32,13 @@ type unsyncedFile struct{ durable.File }
 
 func (unsyncedFile) SyncData() error { return nil }
 
-// size is how much a workspace has in it. The runs are those of one project,
-// and finished.
+// size is the content of a workspace. All runs are finished and belong to one project.
 type size struct{ teams, agents, projects, runs int }
 
-// settled is how old a document must be before its parsed form may be kept.
+// settled is the age that a document must have before its parsed form may be cached.
 const settled = 2 * time.Second
 
-// fixture makes a workspace.
+// fixture creates a workspace of the given size.
 func (b *bench) fixture(ctx context.Context, dir string, n size) (err error) {
 	env := workspace.SystemEnv()
 	env.OpenFS = func(dir string) (durable.FS, error) {
@@ -79,11 +78,11 @@ func (b *bench) fixture(ctx context.Context, dir string, n size) (err error) {
 	if err := finishedRuns(ctx, w, project, n.runs); err != nil {
 		return err
 	}
-	// What waits to be written would slow down the syncs that are measured.
+	// Pending writes would slow down the measured syncs.
 	return exec.CommandContext(ctx, "sync").Run()
 }
 
-// finishedRuns makes runs that are over.
+// finishedRuns creates n finished runs.
 func finishedRuns(ctx context.Context, w *workspace.Workspace, project string, n int) error {
 	for range n {
 		made, err := runs.Create(ctx, w, project, "agent_bench", "cmd")
@@ -106,8 +105,7 @@ func finishedRuns(ctx context.Context, w *workspace.Workspace, project string, n
 	return nil
 }
 
-// age waits until the documents of a fixture that was just made may be kept in
-// parsed form.
+// age waits until the documents of a new fixture are old enough to be cached.
 func age(ctx context.Context) error {
 	timer := time.NewTimer(settled + 100*time.Millisecond)
 	defer timer.Stop()
@@ -119,7 +117,7 @@ func age(ctx context.Context) error {
 	}
 }
 
-// newProject makes a project through the server.
+// newProject creates a project through the server.
 func (c *child) newProject(dir string) (id string, err error) {
 	var made struct {
 		ID string `json:"project_id"`
@@ -128,7 +126,7 @@ func (c *child) newProject(dir string) (id string, err error) {
 	return made.ID, err
 }
 
-// newRun makes a run through the server.
+// newRun creates a run through the server.
 func (c *child) newRun(dir, project string) (id string, err error) {
 	var made struct {
 		ID string `json:"run_id"`

@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// manyReviews is how many decisions a workspace has that is measured.
+// manyReviews is the number of decisions in the measured workspace.
 const manyReviews = 3000
 
 func measureGovernance(ctx context.Context, b *bench) ([]figure, error) {
@@ -23,7 +23,7 @@ func measureGovernance(ctx context.Context, b *bench) ([]figure, error) {
 	if err := errors.Join(b.fixture(ctx, dir, size{agents: 1}), reviews(dir, manyReviews), age(ctx)); err != nil {
 		return nil, err
 	}
-	// The intent, the memory, the review, the log.
+	// Write-ahead intent, memory, review and log.
 	bare, err := b.syncedFiles("approval", 4)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func measureGovernance(ctx context.Context, b *bench) ([]figure, error) {
 	}, errors.Join(err, bareErr, c.close())
 }
 
-// deltas proposes lines for a memory and approves them, one by one.
+// deltas proposes memory deltas and then approves them, one by one.
 func (c *child) deltas(dir string) (proposed, approved samples, err error) {
 	project, err := c.newProject(dir)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *child) deltas(dir string) (proposed, approved samples, err error) {
 	return proposed, approved, err
 }
 
-// reviews writes reviews of items that are not looked at again.
+// reviews writes n reviews of unrelated items.
 func reviews(dir string, n int) error {
 	now := clock.System().Now
 	ids := ulid.NewSource(now)

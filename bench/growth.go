@@ -1,7 +1,7 @@
 package main
 
-// Growth: what the same things cost with 10, 100, 1,000 and 10,000 runs, and with
-// 4,000,000 events.
+// Growth: the cost of the same operations with 10, 100, 1,000 and 10,000 runs, and with 4,000,000
+// events.
 
 import (
 	"context"
@@ -17,18 +17,17 @@ import (
 	"ac/workspace"
 )
 
-// growthPatience bounds one size; the largest writes and reads gigabytes.
+// growthPatience is the time limit of one size. The largest writes and reads gigabytes.
 const growthPatience = 30 * time.Minute
 
-// growth is one size: so many runs of so many events.
+// growth is one size: a number of runs, and of events in each.
 type growth struct{ runs, events int }
 
 func growths() []growth {
 	return []growth{{10, eventsPerRun}, {100, eventsPerRun}, {1_000, eventsPerRun}, {10_000, eventsPerRun}, {10_000, 2 * eventsPerRun}}
 }
 
-// measureGrowth measures all sizes, one after the other; the largest has 4,000,000
-// events.
+// measureGrowth measures all sizes, one after the other. The largest has 4,000,000 events.
 func measureGrowth(ctx context.Context, b *bench) (found []figure, err error) {
 	for i, g := range growths() {
 		fmt.Fprintf(os.Stderr, "measuring %s\n", g)
@@ -52,7 +51,7 @@ func (g growth) measure(ctx context.Context, b *bench, i int) (found []figure, e
 		return nil, err
 	}
 	defer func() {
-		err = errors.Join(err, x.close(), os.RemoveAll(b.path(name))) // the next one is larger
+		err = errors.Join(err, x.close(), os.RemoveAll(b.path(name))) // frees disk space for the next, larger one
 	}()
 	if err := errors.Join(x.project(), age(ctx)); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func (g growth) measure(ctx context.Context, b *bench, i int) (found []figure, e
 	return append(found, figure{Name: "logs verified", Of: of, Unit: "MB/s", Seen: float64(x.logs) / 1e6 / checked.median().Seconds()}), err
 }
 
-// growthTable shows a column for each size and a row for each thing.
+// growthTable returns a table with a column for each size and a row for each figure.
 func growthTable(figures []figure) string {
 	var sizes, things []string
 	cells := map[[2]string]string{}
@@ -130,7 +129,7 @@ func (x *indexed) verifyAll(ctx context.Context) error {
 	return nil
 }
 
-// project makes the runs of a fixture those of a project that is there.
+// project writes the record of the project that the fixture's runs belong to.
 func (x *indexed) project() error {
 	record := "schema_version: 1\ntype: project\nid: proj\nname: P\nstatus: active\ncreated_at: 2026-01-01T00:00:00.000Z\n"
 	return os.WriteFile(filepath.Join(x.w.Dir(), filepath.FromSlash(workspace.ProjectDir("proj")), "project.yaml"), []byte(record), 0o600)

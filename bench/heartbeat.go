@@ -1,7 +1,6 @@
 package main
 
-// The heartbeat: how long a tick takes to decide, and what observed workspaces
-// cost while nothing happens.
+// The heartbeat: the duration of a tick, and the cost of observed workspaces while nothing happens.
 
 import (
 	"context"
@@ -46,7 +45,7 @@ func measureHeartbeat(ctx context.Context, b *bench) (found []figure, err error)
 	return slices.Concat(found, idle), err
 }
 
-// idleObserved looks at a server that observes ten workspaces.
+// idleObserved counts the context switches of an idle server that observes ten workspaces.
 func (b *bench) idleObserved(ctx context.Context) (found []figure, err error) {
 	c, err := b.serve(ctx)
 	if err != nil {
@@ -62,7 +61,7 @@ func (b *bench) idleObserved(ctx context.Context) (found []figure, err error) {
 			return nil, err
 		}
 	}
-	if err := age(ctx); err != nil { // let it come to rest
+	if err := age(ctx); err != nil { // wait until it is idle
 		return nil, err
 	}
 	woken, err := switchesIn(ctx, c.cmd.Process.Pid, 5*time.Second)

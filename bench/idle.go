@@ -1,6 +1,6 @@
 package main
 
-// The server when nobody asks anything.
+// The server without requests.
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func measureIdle(ctx context.Context, b *bench) (found []figure, err error) {
 	if _, err := c.newRun(dir, project); err != nil {
 		return nil, err
 	}
-	if err := age(ctx); err != nil { // let it come to rest
+	if err := age(ctx); err != nil { // wait until it is idle
 		return nil, err
 	}
 	const span = 5 * time.Second

@@ -1,6 +1,6 @@
 package main
 
-// The index: building it, keeping it up to date, asking it.
+// The index: rebuilds, syncs and queries.
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 
 const eventsPerRun = 200
 
-// indexed is a workspace with logs, opened.
+// indexed is an open workspace with logs and an index.
 type indexed struct {
 	w    *workspace.Workspace
 	ix   *index.Index
@@ -34,12 +34,12 @@ func (x *indexed) close() error { return errors.Join(x.ix.Close(), x.w.Close()) 
 
 func indexRun(i int) string { return fmt.Sprintf("run_%05d", i) }
 
-// indexFixture makes a workspace with runs of 200 events each.
+// indexFixture creates a workspace with runs of eventsPerRun events each.
 func (b *bench) indexFixture(ctx context.Context, name string, runs int) (*indexed, error) {
 	return b.indexFixtureOf(ctx, name, runs, eventsPerRun)
 }
 
-// indexFixtureOf makes a workspace with runs of so many events each.
+// indexFixtureOf creates a workspace with runs of the given number of events each.
 func (b *bench) indexFixtureOf(ctx context.Context, name string, runs, each int) (*indexed, error) {
 	dir := b.path(name)
 	if err := workspace.Init(ctx, workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "Bench"}); err != nil {
@@ -64,7 +64,7 @@ func (b *bench) indexFixtureOf(ctx context.Context, name string, runs, each int)
 func measureIndex(ctx context.Context, b *bench) (found []figure, err error) {
 	for _, of := range []struct {
 		runs   int
-		target float64 // of a sync with nothing to do, in ms
+		target float64 // of a no-op sync, in ms
 	}{{500, 8}, {2000, 25}} {
 		x, err := b.indexFixture(ctx, fmt.Sprintf("index%d", of.runs), of.runs)
 		if err != nil {
@@ -97,14 +97,14 @@ func measureIndex(ctx context.Context, b *bench) (found []figure, err error) {
 	return append(found, some...), errors.Join(err, x.close())
 }
 
-// staying measures syncs by a process that stays, such as a server: it looks where it
-// heard of a change.
+// staying measures syncs of a long-running process such as a server. It watches the files and reads
+// only those with a reported change.
 func (x *indexed) staying(ctx context.Context, target float64) (found []figure, err error) {
 	ix := index.For(x.w)
 	ix.EnableWatch()
 	defer func() { err = errors.Join(err, ix.Close()) }()
 	sync := func() error { _, err := ix.Sync(ctx); return err }
-	if _, err := repeat(2, sync); err != nil { // from then on it hears
+	if _, err := repeat(2, sync); err != nil { // from then on, the watch is active
 		return nil, err
 	}
 	idle, err := repeat(20, sync)
@@ -148,14 +148,14 @@ func (x *indexed) measure(ctx context.Context, b *bench, target float64) ([]figu
 	}, err
 }
 
-// cost is what an index takes: to build, to look at its files, to sync with and
-// without news, and on the disk.
+// cost is the cost of an index: rebuilds, lstat of its sources, syncs without and with a new event,
+// and its size on disk.
 type cost struct {
 	built, looks, idle, appended samples
 	size                         int64
 }
 
-// cost measures so many rebuilds, looks and syncs.
+// cost measures the given numbers of rebuilds and of syncs.
 func (x *indexed) cost(ctx context.Context, rebuilds, syncs int) (c cost, err error) {
 	if c.built, err = repeat(rebuilds, func() error { _, err := x.ix.Rebuild(ctx); return err }); err != nil {
 		return c, err
@@ -173,8 +173,8 @@ func (x *indexed) cost(ctx context.Context, rebuilds, syncs int) (c cost, err er
 	return c, err
 }
 
-// indexSize is what the index takes on the disk, its journal included: that takes
-// as much again after a rebuild, until something is written.
+// indexSize returns the size of the index on disk with its journal. After a rebuild, the journal is
+// as large as the index until the next write.
 func indexSize(dir string) (size int64, err error) {
 	for _, suffix := range []string{"", "-wal"} {
 		st, err := os.Stat(index.Path(dir) + suffix)
@@ -188,7 +188,7 @@ func indexSize(dir string) (size int64, err error) {
 	return size, nil
 }
 
-// rebuildPeak is the highest memory of a process that builds the index anew.
+// rebuildPeak returns the peak memory of a process that rebuilds the index.
 func (b *bench) rebuildPeak(ctx context.Context, x *indexed) (float64, error) {
 	cmd := exec.CommandContext(ctx, b.program, "index:rebuild", x.w.Dir())
 	if err := cmd.Start(); err != nil {
@@ -199,7 +199,7 @@ func (b *bench) rebuildPeak(ctx context.Context, x *indexed) (float64, error) {
 	return highest(), err
 }
 
-// look looks at every file that a sync looks at.
+// look calls lstat on every file that a full sync checks.
 func (x *indexed) look() error {
 	for i := range x.runs {
 		for _, name := range []string{workspace.RunFile("proj", indexRun(i)), workspace.LogFile("proj", indexRun(i))} {
@@ -211,8 +211,7 @@ func (x *indexed) look() error {
 	return nil
 }
 
-// appended times syncs that have one event to read each, in logs that nobody
-// wrote lately.
+// appended times syncs that each read one new event, in logs without other recent writes.
 func (x *indexed) appended(ctx context.Context, ix *index.Index) (all samples, err error) {
 	s := source()
 	for i := range 10 {
@@ -228,7 +227,7 @@ func (x *indexed) appended(ctx context.Context, ix *index.Index) (all samples, e
 	return all, nil
 }
 
-// insertRows writes rows of as many columns as an event has into a bare table.
+// insertRows inserts n rows with as many columns as an event into a bare table.
 func (b *bench) insertRows(ctx context.Context, n int) (took time.Duration, err error) {
 	name := b.path("bare.sqlite")
 	db, err := sql.Open("sqlite", name)

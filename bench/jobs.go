@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// worker is a program that answers as an agent's CLI does, in the fewest steps.
+// worker is a script that answers as an agent's CLI does, with minimal work.
 const worker = `#!/bin/sh
 case "$*" in
 *--print*) echo '{"type":"result","result":"{\"status\":\"succeeded\",\"summary\":\"s\",\"files_changed\":[],\"commands_run\":[],\"artifacts\":[],\"next_actions\":[],\"errors\":[]}"}' ;;
@@ -19,7 +19,7 @@ case "$*" in
 esac
 `
 
-// measureJobs submits jobs one after the other to a server with a subscription.
+// measureJobs submits jobs one after the other and times the stages of each.
 func measureJobs(ctx context.Context, b *bench) (found []figure, err error) {
 	dir, project, err := b.workplace(ctx, "jobs")
 	if err != nil {
@@ -55,7 +55,7 @@ func measureJobs(ctx context.Context, b *bench) (found []figure, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 { // the first one asks the program about itself
+		if i > 0 { // the first job also runs the program to get its version
 			spawned, ended = append(spawned, started), append(ended, over)
 		}
 	}
@@ -74,8 +74,8 @@ func (c *child) submit(dir, project, id string) error {
 	}}, nil)
 }
 
-// followJob polls a job to its end and tells when its worker's process was there,
-// as its record has it, and when the end was seen.
+// followJob polls a job until it ends. It returns the time to the start of the worker's process, by
+// the session's record, and the time to the observed end.
 func (c *child) followJob(dir, project, id string, began time.Time) (started, over time.Duration, err error) {
 	var job struct {
 		Status   string
@@ -87,7 +87,7 @@ func (c *child) followJob(dir, project, id string, began time.Time) (started, ov
 		if err := c.call("job.poll", map[string]any{"workspace_dir": dir, "project_id": project, "job_id": id}, &job); err != nil {
 			return 0, 0, err
 		}
-		time.Sleep(time.Millisecond) // the server is to do other things than to answer us
+		time.Sleep(time.Millisecond) // leaves the server time for other work
 	}
 	over = time.Since(began)
 	var sessions []struct {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// psRounds is how often ac ps is called, each time after a bare start.
+// psRounds is the number of ac ps calls, each after a bare start.
 const psRounds = 60
 
-// measureLists times ac ps of 2,000 runs over a start that only prints the version: both as
-// processes of their own, in turns, so that other load meets both.
+// measureLists times ac ps of 2,000 runs, beyond a start that only prints the version. Processes of
+// both alternate, so that other load affects both.
 func measureLists(ctx context.Context, b *bench) ([]figure, error) {
 	const runs = 2000
 	dir := b.path("lists")
@@ -21,7 +21,7 @@ func measureLists(ctx context.Context, b *bench) ([]figure, error) {
 		return nil, err
 	}
 	ps := []string{"ps", "-C", dir}
-	for range 2 { // builds the index, and keeps what it saw
+	for range 2 { // builds the index and fills the caches
 		if _, err := b.run(ctx, ps...); err != nil {
 			return nil, err
 		}

@@ -1,7 +1,7 @@
 package main
 
-// Conversations with agents: how soon a client sees what an agent says, what a long
-// transcript costs, and what two hundred conversations weigh. The agents are this program.
+// Conversations with agents: latency to a client, reading long transcripts, and the memory and CPU
+// of two hundred conversations. This program plays the agents.
 
 import (
 	"bytes"
@@ -31,10 +31,10 @@ func measureLive(ctx context.Context, b *bench) ([]figure, error) {
 	return all, nil
 }
 
-// megas is how long the logs are whose transcripts are read.
+// megas is the size of the logs whose transcripts are read, in MB.
 const megas = 30
 
-// measureTranscripts reads transcripts of long logs, each by a server that never saw it.
+// measureTranscripts reads transcripts of long logs, each with a fresh server.
 func measureTranscripts(ctx context.Context, b *bench) (all []figure, err error) {
 	dir, project, err := b.workplace(ctx, "transcripts")
 	if err != nil {
@@ -60,7 +60,7 @@ func measureTranscripts(ctx context.Context, b *bench) (all []figure, err error)
 	return all, nil
 }
 
-// longRun makes a run whose log has so many bytes of an agent's output.
+// longRun creates a run whose log has megas MB of an agent's output.
 func (b *bench) longRun(ctx context.Context, dir, project, kind string, lines func(n int) []string) (run string, head int, err error) {
 	c, err := b.serve(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *bench) longRun(ctx context.Context, dir, project, kind string, lines fu
 			d := begin
 			d.Type, d.Payload = "provider.raw", payload
 			drafts = append(drafts, d)
-			size += len(payload) + 560 // with its envelope, about
+			size += len(payload) + 560 // about the size with its envelope
 		}
 	}
 	for i := range drafts {
@@ -92,8 +92,8 @@ func (b *bench) longRun(ctx context.Context, dir, project, kind string, lines fu
 	return run, len(drafts), os.WriteFile(file, events.Encode(drafts...), 0o644)
 }
 
-// readTranscript reads a transcript by a new server: the first page, and then what came
-// behind a seq near the end.
+// readTranscript reads a transcript with a fresh server: the first page, and then repeatedly what
+// follows a seq near the end.
 func (b *bench) readTranscript(ctx context.Context, dir, project, run string, head int, first, again *samples) error {
 	c, err := b.serve(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func (b *bench) readTranscript(ctx context.Context, dir, project, run string, he
 	return errors.Join(err, c.close())
 }
 
-// codexLines are a message in pieces and a command with its output.
+// codexLines returns a message in pieces and a command with its output.
 func codexLines(n int) []string {
 	id := "msg_" + strconv.Itoa(n)
 	line := func(method, rest string) string {
@@ -142,7 +142,7 @@ func codexLines(n int) []string {
 	)
 }
 
-// claudeLines are a tool that reads a file, and the file.
+// claudeLines returns a tool call that reads a file, and the file.
 func claudeLines(n int) []string {
 	id := "toolu_" + strconv.Itoa(n)
 	file := strings.Repeat(`   1\tpackage main \"x\"\n`, 400)
@@ -152,7 +152,7 @@ func claudeLines(n int) []string {
 	}
 }
 
-// converse launches a conversation with an agent that is this program.
+// converse launches a conversation with an agent played by this program.
 func (c *child) converse(dir, project, prompt string) (run string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *child) converse(dir, project, prompt string) (run string, err error) {
 	}, nil)
 }
 
-// measureSpeech times words of an agent until a client of a server has them.
+// measureSpeech times an agent's words until a client of a server receives them.
 func measureSpeech(ctx context.Context, b *bench) (all []figure, err error) {
 	dir, project, err := b.workplace(ctx, "speech")
 	if err != nil {
@@ -195,7 +195,7 @@ func measureSpeech(ctx context.Context, b *bench) (all []figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// What was said while the limit was measured waits in the pipe.
+	// Words from the time of the limit's measurement are still in the pipe. Skip them.
 	after := time.Now()
 	seen, err := c.heard(60, after, `"transcript.notification"`)
 	return []figure{{
@@ -204,7 +204,8 @@ func measureSpeech(ctx context.Context, b *bench) (all []figure, err error) {
 	}}, err
 }
 
-// heard is how long words took that were said after a moment, from the lines with a mark.
+// heard returns the latencies of n words from lines with a mark. Words from before after are
+// skipped.
 func (c *child) heard(n int, after time.Time, mark string) (all samples, err error) {
 	for len(all) < n {
 		line, err := c.line()
@@ -215,7 +216,7 @@ func (c *child) heard(n int, after time.Time, mark string) (all samples, err err
 		if !bytes.Contains(line, []byte(mark)) {
 			continue
 		}
-		// Of an item that is sent whole the last words are the newest.
+		// If an item is sent whole, its last words are the newest.
 		_, text, said := bytes.Cut(line[max(0, bytes.LastIndexByte(line, '@')):], []byte{'@'})
 		if !said {
 			continue
@@ -229,7 +230,7 @@ func (c *child) heard(n int, after time.Time, mark string) (all samples, err err
 	return all, nil
 }
 
-// bareSpeech times the words of an agent whose pipe is read directly.
+// bareSpeech times an agent's words read directly from its pipe.
 func (b *bench) bareSpeech(ctx context.Context) (samples, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -248,11 +249,11 @@ func (b *bench) bareSpeech(ctx context.Context) (samples, error) {
 	return all, errors.Join(err, c.close())
 }
 
-// crowd is how many conversations live at once.
+// crowd is the number of concurrent conversations.
 const crowd = 200
 
-// measureCrowd weighs conversations, without their agents: at rest, and with each agent
-// saying something every second to a client that follows all of them.
+// measureCrowd measures memory and CPU of conversations, without their agents. It measures them at
+// rest, and while each agent says a line a second to a client that follows all events.
 func measureCrowd(ctx context.Context, b *bench) (all []figure, err error) {
 	dir, project, err := b.workplace(ctx, "crowd")
 	if err != nil {
@@ -317,16 +318,16 @@ func measureCrowd(ctx context.Context, b *bench) (all []figure, err error) {
 	}, err
 }
 
-// tellRun says something to the agent of a run.
+// tellRun sends text to the agent of a run.
 func (c *child) tellRun(dir, project, run, text string) error {
 	return c.call("run.steer", map[string]any{"workspace_dir": dir, "project_id": project, "run_id": run, "text": text}, nil)
 }
 
-// agentWord makes this program an agent.
+// agentWord is the argument that makes this program play an agent.
 const agentWord = "speak-acp"
 
-// speak is an agent of the Agent Client Protocol. A prompt "say P N" has it say N times,
-// every P milliseconds, what time it is; any other is answered at once.
+// speak plays an agent of the Agent Client Protocol. On a prompt "say P N", it sends the time N
+// times, every P milliseconds. It answers any other prompt at once.
 func speak() error {
 	in := json.NewDecoder(os.Stdin)
 	out := json.NewEncoder(os.Stdout)
@@ -347,7 +348,7 @@ func speak() error {
 			result["sessionId"] = "s1"
 		case "session/prompt":
 			var pause, times int
-			_, _ = fmt.Sscanf(m.Params.Prompt[0].Text, "say %d %d", &pause, &times) // others say nothing
+			_, _ = fmt.Sscanf(m.Params.Prompt[0].Text, "say %d %d", &pause, &times) // other prompts leave 0
 			for range times {
 				time.Sleep(time.Duration(pause) * time.Millisecond)
 				_, err := fmt.Printf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"it is @%d. "}}}}`+"\n", time.Now().UnixNano())

@@ -19,13 +19,13 @@ import (
 	"ac/internal/ulid"
 )
 
-// source makes the drafts of events.
+// source returns a source of events.
 func source() events.Source {
 	c := clock.System()
 	return events.Source{Clock: c, NewID: ulid.NewSource(c.Now).New}
 }
 
-// draft is an event of provider output.
+// draft returns an event of provider output.
 func draft(s events.Source) events.Draft {
 	return s.Raw(events.Draft{
 		RunID: "run_bench", SessionRef: "local_run_bench", Actor: "agent_bench", Visibility: events.VisibilityTeam,
@@ -41,7 +41,7 @@ func drafts(s events.Source, n int) []events.Draft {
 	return all
 }
 
-// rawLog is a bare file in the same folder that gets the same bytes.
+// rawLog opens a bare file in the same folder, for comparison with a log.
 func rawLog(root *durable.Root, name string) (durable.File, error) {
 	return root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 }
@@ -53,8 +53,8 @@ func writeAndSync(f durable.File, line []byte) error {
 	return f.SyncData()
 }
 
-// measureEvent appends to a log and to a bare file by turns, so that both meet
-// the same disk.
+// measureEvent appends to a log and to a bare file in turn, so that the disk's load is the same for
+// both.
 func measureEvent(ctx context.Context, b *bench) (found []figure, err error) {
 	root, err := durable.OpenRoot(b.dir)
 	if err != nil {
@@ -97,7 +97,7 @@ const (
 	writerEvents = writers * perWriter
 )
 
-// contend runs the writers side by side and times each of their appends.
+// contend runs the writers concurrently and times each append.
 func contend(write func(writer int) (one func() error, end func() error, err error)) (all samples, took time.Duration, err error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

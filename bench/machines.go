@@ -1,7 +1,7 @@
 package main
 
-// Sessions on other machines: what the way through a hub costs, beside the same session
-// here. Hub and workers are processes of this machine, so they share its processors.
+// Sessions on other machines: the cost of the way through a hub, compared with the same session
+// here. Hub and workers run on this machine, so they share its processors.
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ type fleet struct {
 
 func (b *bench) hubProgram() string { return b.path("ac-hub") }
 
-// startFleet starts a hub and workers in a workspace of that name.
+// startFleet creates a workspace with this name and starts a hub and workers for it.
 func (b *bench) startFleet(ctx context.Context, name string, workers int, hubArgs ...string) (f *fleet, err error) {
 	if err := b.buildProgram(ctx, "./cmd/ac-hub", b.hubProgram()); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (b *bench) startFleet(ctx context.Context, name string, workers int, hubArg
 
 func workerName(n int) string { return "box" + strconv.Itoa(n) }
 
-// ready starts a program and reads the line by which it says that it is ready, and where it
-// listens, if it does.
+// ready starts a program and waits for the line that reports that it is ready. It returns the
+// address in that line, if there is one.
 func ready(ctx context.Context, program string, args ...string) (c *child, listens string, err error) {
 	if c, err = spawn(ctx, program, args...); err != nil {
 		return nil, "", err
@@ -105,10 +105,10 @@ func (f *fleet) hire(ctx context.Context, name string) error {
 	return err
 }
 
-// joinTries is how often a worker tries to join a hub on a busy machine.
+// joinTries is the number of attempts to join a hub, for busy machines.
 const joinTries = 5
 
-// join makes the worker of an invitation and starts it.
+// join creates a worker from an invitation and starts it.
 func (f *fleet) join(ctx context.Context, folder, token string) (*child, error) {
 	folder = f.b.path(folder)
 	for tries := 1; ; tries++ {
@@ -126,7 +126,7 @@ func (f *fleet) join(ctx context.Context, folder, token string) (*child, error) 
 	return w, err
 }
 
-// close ends all of it.
+// close ends all workers, the hub and the server.
 func (f *fleet) close() (err error) {
 	for _, c := range append(f.workers, f.hub) {
 		if c != nil {
@@ -139,7 +139,7 @@ func (f *fleet) close() (err error) {
 	return err
 }
 
-// onWorker is the placement of a session on a worker, nil for this machine.
+// onWorker returns the placement of a session on a worker, or nil for this machine.
 func onWorker(name string) any {
 	if name == "" {
 		return nil
@@ -162,7 +162,7 @@ func measureMachines(ctx context.Context, b *bench) (all []figure, err error) {
 	return all, nil
 }
 
-// launches compares the launch of a program that does nothing.
+// launches compares launches of true on a worker and here.
 func (f *fleet) launches(ctx context.Context) ([]figure, error) {
 	here, err := f.b.launches(ctx, f.dir, f.project, []string{"true"}, ended, onWorker(""))
 	if err != nil {
@@ -176,7 +176,7 @@ func (f *fleet) launches(ctx context.Context) ([]figure, error) {
 	}}, err
 }
 
-// lines compares how long a printed line takes to its notification. The line is the time.
+// lines compares the time from a printed line to its notification. The line contains its own time.
 func (f *fleet) lines(ctx context.Context) ([]figure, error) {
 	here, err := f.lineTimes(ctx, "")
 	if err != nil {
@@ -189,7 +189,7 @@ func (f *fleet) lines(ctx context.Context) ([]figure, error) {
 	}}, err
 }
 
-// timedLines is how many lines one session prints.
+// timedLines is the number of lines of one session.
 const timedLines = 40
 
 func (f *fleet) lineTimes(ctx context.Context, place string) (all samples, err error) {
@@ -217,7 +217,7 @@ func (f *fleet) lineTimes(ctx context.Context, place string) (all samples, err e
 		}
 		at, err := strconv.ParseInt(string(text), 10, 64)
 		if err != nil {
-			continue // the script itself, as an event has it
+			continue // an event that quotes the script itself
 		}
 		all = append(all, time.Since(time.Unix(0, at)))
 	}
@@ -236,7 +236,7 @@ func (c *child) begin(f *fleet, place string, argv []string, run *string) (err e
 	return c.call("session.launch", params, nil)
 }
 
-// volume is what sessions brought, and in what time.
+// volume is the logged output of sessions and the time it took.
 type volume struct {
 	events int
 	bytes  int64
@@ -245,7 +245,7 @@ type volume struct {
 
 func (v volume) megas() float64 { return float64(v.bytes) / 1e6 / v.took.Seconds() }
 
-// together runs one session at each place, all printing so many bytes from the same moment,
+// together runs one session at each place, lets all start to print at the same moment, and waits
 // until all are collected.
 func (f *fleet) together(argv []string, places ...string) (v volume, err error) {
 	sign, err := os.CreateTemp(f.b.dir, "go-")
@@ -286,10 +286,10 @@ func (f *fleet) together(argv []string, places ...string) (v volume, err error) 
 	return v, nil
 }
 
-// logMegas is how much a session prints whose log goes through the hub.
+// logMegas is the output of the session whose log goes through the hub, in MB.
 const logMegas = 24
 
-// logs compares recording one long output.
+// logs compares recording one long output on a worker and here.
 func (f *fleet) logs(context.Context) ([]figure, error) {
 	argv := printer(jsonLine(), logMegas*1e6)
 	here, err := f.together(argv, "")
@@ -303,13 +303,13 @@ func (f *fleet) logs(context.Context) ([]figure, error) {
 	}}, err
 }
 
-// small prints short lines one at a time, each an event of its own.
+// small returns the command of a program that prints short lines one at a time.
 func small(lines int) []string {
 	return []string{"sh", "-c", fmt.Sprintf(`i=0; while [ $i -lt %d ]; do echo "a line of output such as a build or a test prints, number $i"; i=$((i+1)); done`, lines)}
 }
 
-// saturation is how many lines a second arrive from ever more workers, until more of them
-// bring no more.
+// saturation measures the lines a second that arrive from 1, 2 and 4 workers, to show where more
+// workers bring no more.
 func (f *fleet) saturation(context.Context) (all []figure, err error) {
 	const lines = 30_000
 	here, err := f.together(small(lines), "")

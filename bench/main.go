@@ -1,13 +1,12 @@
-// Command bench measures ac against the machine it runs on: it prints each
-// figure beside its target and beside a limit measured in the same run, such as
-// a bare pipe, a bare SHA-256 or a bare fdatasync.
+// Command bench measures ac against the machine it runs on. It prints each figure with its target
+// and with a limit measured in the same run. Limits are, for example, a bare pipe, SHA-256 or
+// fdatasync.
 //
-// It builds the real program into a temporary folder, works only there, and
-// removes it at the end. Missed targets are marked MISSED and are no failure; the
-// exit status is 1 when something could not be measured.
+// It builds the real program into a temporary folder, works only there, and removes the folder at
+// the end. Missed targets are marked MISSED and are not failures. The exit status is 1 if something
+// could not be measured.
 //
-// It is a module of its own: nothing in it ships, and its figures need packages that
-// ac itself does without.
+// It is a separate module: nothing in it ships, and it needs packages that ac does not.
 package main
 
 import (
@@ -25,14 +24,14 @@ import (
 	"time"
 )
 
-// patience bounds one measurement.
+// patience is the time limit of a measurement.
 const patience = 3 * time.Minute
 
-// measurement is one group of figures that are measured together.
+// measurement is a group of figures that are measured together.
 type measurement struct {
 	name string
 	run  func(context.Context, *bench) ([]figure, error)
-	// within is in place of patience for what takes longer.
+	// within overrides patience if it is not 0.
 	within time.Duration
 }
 
@@ -66,14 +65,14 @@ func measurements() []measurement {
 	}
 }
 
-// conversations are the measurements of agents that are talked with. They have a table of
-// their own: two hundred of them keep a machine busy for minutes.
+// conversations returns the measurements of conversations with agents. They have a separate table
+// because two hundred conversations keep a machine busy for minutes.
 func conversations() []measurement {
 	return []measurement{{name: "live", run: measureLive}, {name: "crowd", run: measureCrowd}}
 }
 
-// fleets are the measurements of other machines, with a table of their own: they need a second
-// program.
+// fleets returns the measurements of sessions on other machines. They have a separate table because
+// they need a second program.
 func fleets() []measurement {
 	return []measurement{
 		{name: "machines", run: measureMachines, within: 2 * patience}, {name: "drafts", run: measureDrafts},
@@ -81,24 +80,24 @@ func fleets() []measurement {
 	}
 }
 
-// bench is what the measurements share.
+// bench is the state that the measurements share.
 type bench struct {
-	dir     string // everything is made in here
+	dir     string // the temporary folder
 	program string // the built ac
 }
 
-// path is a name in the temporary folder.
+// path returns the path of a name in the temporary folder.
 func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
 
-// order is what the command line asks for.
+// order holds the options of the command line.
 type order struct {
 	only   string
 	asJSON bool
 	growth bool
 	talk   bool
 	fleet  bool
-	before string // an earlier revision to measure too; "" for none
-	page   string // where the table goes too; "" for nowhere
+	before string // an earlier revision to compare with, or ""
+	page   string // a page to write the table to, or ""
 }
 
 func main() {
@@ -194,7 +193,7 @@ func run(ctx context.Context, o order) (err error) {
 	return err
 }
 
-// measure runs one measurement in bounded time.
+// measure runs one measurement within its time limit.
 func (b *bench) measure(ctx context.Context, m measurement) ([]figure, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.within, patience))
 	defer cancel()
@@ -220,17 +219,17 @@ func choose(only string) ([]measurement, error) {
 	return chosen, nil
 }
 
-// build makes the real program from the module that is measured.
+// build builds the real program from the measured module.
 func (b *bench) build(ctx context.Context) error { return b.buildProgram(ctx, "./cmd/ac", b.program) }
 
-// buildProgram makes a program of the module that is measured.
+// buildProgram builds a program of the measured module.
 func (b *bench) buildProgram(ctx context.Context, command, program string) error {
 	where, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "ac").Output()
 	if err != nil {
 		return fmt.Errorf("find the module: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, command)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // one static file, as it is released
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // one static file, as in releases
 	cmd.Dir = strings.TrimSpace(string(where))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {

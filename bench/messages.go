@@ -1,6 +1,6 @@
 package main
 
-// Conversations: sending, and listing what was said.
+// Conversations: sending and listing messages.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 const manyMessages = 100_000
 
-// measureMessages sends messages, and lists the last ones of many.
+// measureMessages times sending messages and listing the last ones of many.
 func measureMessages(ctx context.Context, b *bench) (found []figure, err error) {
 	dir := b.path("messages")
 	if err := b.fixture(ctx, dir, size{}); err != nil {

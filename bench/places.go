@@ -1,6 +1,6 @@
 package main
 
-// What is done to whole workspaces, each by a process of its own.
+// Commands on whole workspaces, each in a separate process.
 
 import (
 	"context"
@@ -95,7 +95,7 @@ func (b *bench) measureCopies(ctx context.Context, from string) ([]figure, error
 	}, nil
 }
 
-// measureMigration seals a log of 30 MB.
+// measureMigration times workspace:migrate, which seals a log of 30 MB.
 func (b *bench) measureMigration(ctx context.Context) ([]figure, error) {
 	dir := b.path("old")
 	if err := b.fixture(ctx, dir, size{}); err != nil {

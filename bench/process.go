@@ -1,7 +1,7 @@
 package main
 
-// What the system reports about a process: memory, wake-ups, parentage. Linux tells
-// it in /proc; elsewhere these measurements fail and say so.
+// What the system reports about a process: memory, wake-ups, parent. These measurements need /proc
+// and fail with an error on systems without it.
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// conditions tells what else the machine was doing, where the system tells it:
-// figures of a machine at work are not those of the program alone.
+// conditions returns the load of the machine if the system reports it. On a busy machine, the
+// figures are not those of the program alone.
 func conditions(when string) []figure {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -52,7 +52,7 @@ func procFile(pid int, name string) string {
 	return filepath.Join("/proc", strconv.Itoa(pid), name)
 }
 
-// kB is what /proc counts memory in, as megabytes.
+// kB is the unit of memory in /proc, in megabytes.
 const kB = 1024.0 / 1e6
 
 func parentOf(pid int) (int, error) {
@@ -60,7 +60,7 @@ func parentOf(pid int) (int, error) {
 	return int(parent), err
 }
 
-// memory is what a process holds, in megabytes.
+// memory is the memory of a process, in megabytes.
 type memory struct{ resident, proportional float64 }
 
 func memoryOf(pid int) (memory, error) {
@@ -72,8 +72,8 @@ func memoryOf(pid int) (memory, error) {
 	return memory{resident * kB, proportional * kB}, err
 }
 
-// switches counts the context switches of all threads of a process so far: a
-// process that is never switched to never woke up.
+// switches counts the context switches of all threads of a process so far. A process without any
+// did not wake up.
 func switches(pid int) (sum float64, err error) {
 	tasks, err := filepath.Glob(procFile(pid, "task/*/status"))
 	if err != nil {
@@ -108,8 +108,8 @@ func switchesIn(ctx context.Context, pid int, span time.Duration) (float64, erro
 	return after - before, err
 }
 
-// watchPeak follows the highest memory of a process, in megabytes, until the
-// function it returns is called.
+// watchPeak polls the peak memory of a process. The returned function ends the polling and returns
+// the peak in megabytes.
 func watchPeak(pid int) (highest func() float64) {
 	var peak float64
 	var wg sync.WaitGroup
@@ -135,14 +135,15 @@ func watchPeak(pid int) (highest func() float64) {
 	}
 }
 
-// footprint is what processes hold, in megabytes, and use of all processors, in percent.
+// footprint is the memory of processes, in megabytes, and their share of all processors, in
+// percent.
 type footprint struct {
 	memory, share float64
-	parts, uses   string // of the kinds of processes
+	parts, uses   string // memory and share by kind of process
 }
 
-// costOf watches servers, supervisors and guards for some seconds, once they had some to
-// come to rest.
+// costOf waits until servers, supervisors and guards have settled and then measures them for some
+// seconds.
 func costOf(ctx context.Context, kinds [][]int) (sum footprint, err error) {
 	const span = 10 * time.Second
 	if err := pause(ctx, 2*span); err != nil {
@@ -179,7 +180,7 @@ func costOf(ctx context.Context, kinds [][]int) (sum footprint, err error) {
 	return sum, nil
 }
 
-// timesOf is how long the threads of processes ran so far, in nanoseconds, by kind.
+// timesOf returns the CPU time of processes so far by kind, in nanoseconds.
 func timesOf(kinds [][]int) (used []float64, err error) {
 	for _, pids := range kinds {
 		sum := 0.0
@@ -195,7 +196,7 @@ func timesOf(kinds [][]int) (used []float64, err error) {
 	return used, nil
 }
 
-// nanoseconds is how long the threads of a process ran so far.
+// nanoseconds returns the CPU time of all threads of a process so far.
 func nanoseconds(pid int) (sum float64, err error) {
 	tasks, err := filepath.Glob(procFile(pid, "task/*/schedstat"))
 	if err != nil || len(tasks) == 0 {

@@ -1,6 +1,6 @@
 package main
 
-// Recording what providers print.
+// Recording the output of providers.
 
 import (
 	"context"
@@ -19,20 +19,18 @@ import (
 	"ac/workspace"
 )
 
-// printer is a provider that prints one line again and again, this many bytes in
-// all.
+// printer returns the command of a provider that repeats one line, with this many bytes in total.
 func printer(line string, bytes int) []string {
 	return []string{"sh", "-c", fmt.Sprintf("yes '%s' | head -c %d", line, bytes)}
 }
 
-// jsonLine is a line of the kind that agent CLIs stream, of 280 bytes.
+// jsonLine returns a line of 280 bytes such as agent CLIs stream.
 func jsonLine() string {
 	line := `{"type":"item.completed","item":{"id":"item_17","type":"command_execution","command":"go test ./...","status":"completed","exit_code":0,"aggregated_output":"`
 	return line + strings.Repeat("ok  ", (279-len(line)-3)/4) + `"}}`
 }
 
-// recordBare does what recording cannot do without: read the pipe, hash, write
-// two files, sync them.
+// recordBare does only what recording must do: read the pipe, hash, write two files and sync them.
 func (b *bench) recordBare(ctx context.Context, argv []string) (took time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	out, err := cmd.StdoutPipe()
@@ -100,7 +98,7 @@ func measureRecording(ctx context.Context, b *bench) (found []figure, err error)
 	return found, nil
 }
 
-// record launches a provider that prints so many bytes, and waits for its end.
+// record launches a provider that prints size bytes, and waits for its end.
 func (c *child) record(dir, project string, argv []string, size int64) (took time.Duration, peak float64, err error) {
 	run, err := c.newRun(dir, project)
 	if err != nil {

@@ -12,26 +12,25 @@ import (
 	"time"
 )
 
-// figure is one thing that was measured. Target and Limit are 0 where there is
-// none.
+// figure is one measured value. Target and Limit are 0 if there is none.
 type figure struct {
 	Name   string  `json:"name"`
-	Of     string  `json:"of,omitempty"` // the size it was measured at, where several are
+	Of     string  `json:"of,omitempty"` // the measured size, if there are several
 	Unit   string  `json:"unit"`
 	Seen   float64 `json:"seen"`
 	Target float64 `json:"target,omitempty"`
-	// AtLeast says that the target is to be reached, not kept below.
+	// AtLeast makes the target a minimum instead of a maximum.
 	AtLeast bool `json:"at_least,omitempty"`
-	// Zero says that the target is none at all.
+	// Zero makes the target exactly 0.
 	Zero bool `json:"zero,omitempty"`
-	// Limit is what the machine itself did in the same run, and By what did it.
+	// Limit is what the bare machine reached in the same run, and By is how.
 	Limit float64 `json:"limit,omitempty"`
 	By    string  `json:"limit_is,omitempty"`
-	// Note tells more of the distribution or the conditions.
+	// Note describes the distribution or the conditions.
 	Note string `json:"note,omitempty"`
 }
 
-// title is what was measured, and at which size.
+// title returns what was measured, and at which size.
 func (f figure) title() string {
 	if f.Of == "" {
 		return f.Name
@@ -39,7 +38,7 @@ func (f figure) title() string {
 	return f.Name + ", " + f.Of
 }
 
-// result is ok, MISSED, or nothing where there is no target.
+// result returns "ok", "MISSED", or "" if there is no target.
 func (f figure) result() string {
 	met := f.Seen <= f.Target
 	switch {
@@ -75,7 +74,7 @@ func (f figure) limit() (limit, ratio string) {
 	return show(f.Limit, f.Unit) + " " + f.By, fmt.Sprintf("%.3g", f.Seen/f.Limit)
 }
 
-// show prints a value with three digits that count, large ones in full.
+// show formats a value with three significant digits, and large values in full.
 func show(v float64, unit string) string {
 	digits := 0
 	if v != 0 && math.Abs(v) < 100 {
@@ -116,7 +115,7 @@ func printReport(w io.Writer, figures []figure, asJSON bool) error {
 // samples are repeated timings of one thing.
 type samples []time.Duration
 
-// quantile is the sample below which the share q of all lies.
+// quantile returns the sample below which the share q of all samples is.
 func (s samples) quantile(q float64) time.Duration {
 	if len(s) == 0 {
 		return 0
@@ -141,10 +140,10 @@ func (s samples) spread() string {
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// rate is how many a second.
+// rate returns n per second.
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
 
-// repeat times a thing n times.
+// repeat runs a function n times and returns the time of each.
 func repeat(n int, thing func() error) (samples, error) {
 	var all samples
 	for range n {

@@ -1,6 +1,6 @@
 package main
 
-// Results: what a session leaves on a worker, as large as it may be.
+// Results: the files that a session leaves on a worker, at the maximum size.
 
 import (
 	"bytes"
@@ -20,18 +20,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// resultsBytes are just below the 2 GiB that the results of a session may have, together with
-// what it prints.
+// resultsBytes is just below 2 GiB, the limit for a session's results together with its output.
 const resultsBytes = 2<<30 - 1<<20
 
-// fewBytes are an eighth of that, and flat is by how much the memory that a process needs for
-// the whole may be more than for those.
+// fewBytes is an eighth of resultsBytes. flat is the allowed ratio of the peak memory with
+// resultsBytes to that with fewBytes.
 const (
 	fewBytes = resultsBytes / 8
 	flat     = 1.25
 )
 
-// measureResults has a session leave 2 GiB on a worker, and waits until they are here.
+// measureResults has a session leave 2 GiB on a worker and waits until they have arrived here.
 func measureResults(ctx context.Context, b *bench) (found []figure, err error) {
 	f, err := b.startFleet(ctx, "results", 1)
 	if err != nil {
@@ -70,7 +69,7 @@ func measureResults(ctx context.Context, b *bench) (found []figure, err error) {
 	return found, nil
 }
 
-// peaks is the highest memory of hub and worker so far, in megabytes.
+// peaks returns the peak memory of hub and worker so far, in megabytes.
 func (f *fleet) peaks() (all []float64, err error) {
 	for _, c := range []*child{f.hub, f.workers[0]} {
 		peak, err := field(procFile(c.cmd.Process.Pid, "status"), "VmHWM")
@@ -82,8 +81,8 @@ func (f *fleet) peaks() (all []float64, err error) {
 	return all, nil
 }
 
-// bring has a session write a file of a size, and returns how long after that the session had
-// ended here, and where the file is.
+// bring has a session write a file of the given size. It returns the time from the file's sync to
+// the session's end here, and the path of the file.
 func (f *fleet) bring(ctx context.Context, size int64) (took time.Duration, file string, err error) {
 	run, err := f.server.newRun(f.dir, f.project)
 	if err != nil {
@@ -96,7 +95,7 @@ func (f *fleet) bring(ctx context.Context, size int64) (took time.Duration, file
 		return 0, "", err
 	}
 	ref := session.LocalRef(run)
-	for { // a collect waits for five minutes at most
+	for { // session.collect waits at most five minutes
 		var session struct{ Status string }
 		if err := f.server.call("session.collect", map[string]any{"workspace_dir": f.dir, "session_ref": ref}, &session); err != nil {
 			return 0, "", err
@@ -140,7 +139,7 @@ func (b *bench) copyOver(ctx context.Context, name string) (took time.Duration, 
 	}
 	defer listener.Close()
 	sent := make(chan error, 1)
-	go func() { // ends with the listener, or the connection
+	go func() { // ends with the listener or the connection
 		conn, err := listener.Accept()
 		if err != nil {
 			sent <- err
@@ -148,7 +147,7 @@ func (b *bench) copyOver(ctx context.Context, name string) (took time.Duration, 
 		}
 		from, err := os.Open(name)
 		if err == nil {
-			_, err = io.Copy(struct{ io.Writer }{conn}, struct{ io.Reader }{from}) // no shortcut of the kernel
+			_, err = io.Copy(struct{ io.Writer }{conn}, struct{ io.Reader }{from}) // prevents sendfile and splice
 			err = errors.Join(err, from.Close())
 		}
 		sent <- errors.Join(err, conn.Close())

@@ -14,18 +14,17 @@ import (
 	"ac/workspace"
 )
 
-// Marks in the lines of events.
+// Substrings that identify events in a line.
 const (
 	printed = `"type":"provider.raw"`
 	ended   = `"type":"run.ended"`
 )
 
-// launched is how long launches took until they were answered, and until the
-// awaited event was with the client.
+// launched holds the times of launches, to the answer and to the awaited event at the client.
 type launched struct{ answered, seen samples }
 
-// launches launches a program thirty times over a real server, one after the
-// other, with a subscription to the workspace.
+// launches launches a program thirty times through a real server, one after the other, while the
+// client subscribes to the workspace.
 func (b *bench) launches(ctx context.Context, dir, project string, argv []string, until string, placement any) (all launched, err error) {
 	c, err := b.serve(ctx)
 	if err != nil {
@@ -43,7 +42,7 @@ func (b *bench) launches(ctx context.Context, dir, project string, argv []string
 		if err := c.launch(dir, project, run, argv, until, placement, &all); err != nil {
 			return all, err
 		}
-		// The next one starts when this one is over.
+		// Wait for the end before the next launch.
 		if err := c.call("session.collect", map[string]any{"workspace_dir": dir, "session_ref": session.LocalRef(run)}, nil); err != nil {
 			return all, err
 		}
@@ -51,7 +50,7 @@ func (b *bench) launches(ctx context.Context, dir, project string, argv []string
 	return all, nil
 }
 
-// launch makes one launch and times its answer and the event that is waited for.
+// launch launches once and times the answer and the awaited event.
 func (c *child) launch(dir, project, run string, argv []string, until string, placement any, all *launched) error {
 	params := map[string]any{"workspace_dir": dir, "project_id": project, "run_id": run, "argv": argv}
 	if placement != nil {
@@ -85,7 +84,7 @@ func (c *child) launch(dir, project, run string, argv []string, until string, pl
 	return nil
 }
 
-// workplace makes a small workspace with one project.
+// workplace creates a small workspace with one project.
 func (b *bench) workplace(ctx context.Context, name string) (dir, project string, err error) {
 	dir = b.path(name)
 	if err := b.fixture(ctx, dir, size{teams: 2, agents: 4}); err != nil {
@@ -124,7 +123,7 @@ func measureLaunch(ctx context.Context, b *bench) ([]figure, error) {
 	}, err
 }
 
-// measureSupervisor looks at the processes of a session that does nothing.
+// measureSupervisor measures the processes of an idle session.
 func measureSupervisor(ctx context.Context, b *bench) (found []figure, err error) {
 	dir, project, err := b.workplace(ctx, "supervisor")
 	if err != nil {
@@ -149,7 +148,7 @@ func measureSupervisor(ctx context.Context, b *bench) (found []figure, err error
 	if err != nil {
 		return nil, err
 	}
-	if err := age(ctx); err != nil { // let them come to rest
+	if err := age(ctx); err != nil { // wait until they are idle
 		return nil, err
 	}
 	var rss, own, woken float64
@@ -172,8 +171,7 @@ func measureSupervisor(ctx context.Context, b *bench) (found []figure, err error
 	}, nil
 }
 
-// stop ends a session without the help of the server, which an interrupt ends
-// first.
+// stop ends a session without the server, because an interrupt ends the server first.
 func stop(ctx context.Context, dir, ref string) error {
 	w, err := workspace.Open(workspace.SystemEnv(), dir)
 	if err != nil {
@@ -186,7 +184,7 @@ func stop(ctx context.Context, dir, ref string) error {
 	return errors.Join(err, w.Close())
 }
 
-// processes finds the supervisor and the guard of a live session.
+// processes returns the PIDs of a live session's supervisor and guard.
 func processes(dir, ref string) (supervisor, guard int, err error) {
 	w, err := workspace.Open(workspace.SystemEnv(), dir)
 	if err != nil {

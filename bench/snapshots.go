@@ -1,6 +1,6 @@
 package main
 
-// Snapshots: what clients poll.
+// Snapshots, which clients poll.
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"ac/workspace"
 )
 
-// measureSnapshots times the snapshots of 500 runs, the inbox of 3,000 artifacts
-// that were all decided on, and what a desktop asks for first.
+// measureSnapshots times the snapshots of 500 runs, the inbox with 3,000 decided artifacts, and the
+// first request of a desktop client.
 func measureSnapshots(ctx context.Context, b *bench) (found []figure, err error) {
 	dir := b.path("snapshots")
 	if err := b.fixture(ctx, dir, size{teams: 5, agents: 20, projects: 1, runs: 500}); err != nil {
@@ -25,7 +25,7 @@ func measureSnapshots(ctx context.Context, b *bench) (found []figure, err error)
 	for _, method := range []string{"monitor.snapshot", "ui.snapshot", "workspace.home.snapshot", "resources.snapshot"} {
 		for _, sync := range []bool{true, false} {
 			if !sync && method != "monitor.snapshot" && method != "ui.snapshot" {
-				continue // it always syncs
+				continue // the other methods always sync
 			}
 			_, warm, err := b.coldAndWarm(ctx, method, map[string]any{"workspace_dir": dir, "sync_index": sync})
 			if err != nil {
@@ -59,7 +59,7 @@ func measureSnapshots(ctx context.Context, b *bench) (found []figure, err error)
 	return append(found, desktop...), err
 }
 
-// decided makes artifacts of the one project of a workspace, and their reviews.
+// decided creates n artifacts with reviews in the first project of a workspace.
 func decided(dir string, n int) error {
 	projects, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(workspace.ProjectsDir)))
 	if err != nil || len(projects) == 0 {

@@ -1,7 +1,6 @@
 package main
 
-// The control room: its page, a snapshot, and how soon a stream reports what
-// another process wrote.
+// The control room: its page, a snapshot, and the latency from another process's write to a stream.
 
 import (
 	"bufio"
@@ -44,14 +43,14 @@ func (b *bench) openRoom(ctx context.Context, dir, project string) (*room, error
 	return &room{cmd, words[len(words)-1]}, nil
 }
 
-// close ends the server by a signal and tells how long that took.
+// close ends the server with SIGTERM and returns how long that took.
 func (r *room) close() (time.Duration, error) {
 	began := time.Now()
 	err := errors.Join(r.cmd.Process.Signal(syscall.SIGTERM), r.cmd.Wait())
 	return time.Since(began), err
 }
 
-// get asks for a path and reads the answer; the time is that to its first byte.
+// get requests a path and reads the answer. It returns the time to the first byte.
 func (r *room) get(ctx context.Context, path string) (first time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+path, nil)
 	if err != nil {
@@ -78,10 +77,10 @@ func (r *room) firstBytes(ctx context.Context, path string, n int) (all samples,
 		}
 		all = append(all, first)
 	}
-	return all[5:], nil // the first ones warm
+	return all[5:], nil // the first five are warm-up
 }
 
-// told times lines from their write into a log to the client of a stream.
+// told times lines from their write into a log to their arrival at a client of a stream.
 func (r *room) told(ctx context.Context, log, path, mark string, n int) (all samples, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+path, nil)
 	if err != nil {
@@ -99,7 +98,7 @@ func (r *room) told(ctx context.Context, log, path, mark string, n int) (all sam
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	for i := range n {
-		if err := pauseFor(ctx, 50*time.Millisecond); err != nil { // each by itself
+		if err := pauseFor(ctx, 50*time.Millisecond); err != nil { // keeps the lines apart
 			return nil, err
 		}
 		word := fmt.Sprintf("%s_%d_", mark, i)
@@ -165,7 +164,7 @@ func measureWeb(ctx context.Context, b *bench) (found []figure, err error) {
 	}, err
 }
 
-// idle counts the wake-ups of a server with a stream open that nothing goes to.
+// idle counts the context switches of a server with an open stream without events.
 func (r *room) idle(ctx context.Context) (figure, error) {
 	http.DefaultClient.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/api/events", nil)
@@ -179,7 +178,7 @@ func (r *room) idle(ctx context.Context) (figure, error) {
 	if _, err := bufio.NewReader(answer.Body).ReadString('}'); err != nil {
 		return figure{}, err
 	}
-	if err := pauseFor(ctx, 6*time.Second); err != nil { // the index worker, and a look after it
+	if err := pauseFor(ctx, 6*time.Second); err != nil { // until the index worker and its follow-up check are done
 		return figure{}, err
 	}
 	woken, err := switchesIn(ctx, r.cmd.Process.Pid, 5*time.Second)

@@ -1,6 +1,6 @@
 package main
 
-// Workers with nothing to do: what two hundred of them cost their hub.
+// Idle workers: what two hundred of them cost their hub.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const (
 	idleFor     = 60 * time.Second
 )
 
-// meter passes connections on and counts their bytes.
+// meter is a TCP proxy that counts bytes.
 type meter struct {
 	listener net.Listener
 	to       atomic.Value // string, an address
@@ -48,7 +48,7 @@ func (m *meter) serve(ctx context.Context) {
 		to, _ := m.to.Load().(string)
 		out, err := (&net.Dialer{}).DialContext(ctx, "tcp", to)
 		if err != nil {
-			_ = in.Close() // the worker tries again
+			_ = in.Close() // the worker retries
 			continue
 		}
 		m.mu.Lock()
@@ -56,14 +56,14 @@ func (m *meter) serve(ctx context.Context) {
 		m.mu.Unlock()
 		for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
 			m.wg.Go(func() {
-				_, _ = io.Copy(counted{way[0], &m.bytes}, way[1]) // ends with either
+				_, _ = io.Copy(counted{way[0], &m.bytes}, way[1]) // ends when either side closes
 				_, _ = way[0].Close(), way[1].Close()
 			})
 		}
 	}
 }
 
-// counted is a connection whose bytes are counted.
+// counted is a writer that counts its bytes.
 type counted struct {
 	io.Writer
 	bytes *atomic.Int64
@@ -79,14 +79,14 @@ func (m *meter) close() error {
 	err := m.listener.Close()
 	m.mu.Lock()
 	for _, conn := range m.open {
-		_ = conn.Close() // it may be closed
+		_ = conn.Close() // may be closed already
 	}
 	m.mu.Unlock()
 	m.wg.Wait()
 	return err
 }
 
-// measureIdleWorkers starts workers, each a process, and watches their hub.
+// measureIdleWorkers starts workers, each a process, and measures their hub.
 func measureIdleWorkers(ctx context.Context, b *bench) (found []figure, err error) {
 	m, err := newMeter(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func measureIdleWorkers(ctx context.Context, b *bench) (found []figure, err erro
 	if err := f.hireMany(ctx, idleWorkers); err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, 20*time.Second); err != nil { // they come to rest
+	if err := pause(ctx, 20*time.Second); err != nil { // until they are idle
 		return nil, err
 	}
 	began, passed := time.Now(), m.bytes.Load()
@@ -156,7 +156,7 @@ func measureIdleWorkers(ctx context.Context, b *bench) (found []figure, err erro
 	}, nil
 }
 
-// hireMany hires workers, some at a time.
+// hireMany invites, joins and starts n workers, joinAtOnce at a time.
 func (f *fleet) hireMany(ctx context.Context, n int) error {
 	tokens := make([]string, n)
 	for i := range tokens {

@@ -1,7 +1,6 @@
 package main
 
-// Writing the figures into a page, so that what is published is what was
-// measured.
+// Writing the figures into a page, so that the published figures are the measured ones.
 
 import (
 	"bytes"
@@ -11,14 +10,14 @@ import (
 	"strings"
 )
 
-// Marks between which a table stands in a page; they name what it shows.
+// Marks around a table in a page, with the table's name.
 const (
 	tableBegin = "<!-- bench %s: begin -->\n"
 	tableEnd   = "<!-- bench %s: end -->\n"
 )
 
-// writeTable puts a table between the marks of its name in a page, in the place of
-// what stood there. A page without the marks is left as it is, and an error.
+// writeTable replaces the text between a table's marks in a page. If the page does not have the
+// marks, it stays unchanged and writeTable returns an error.
 func writeTable(page, name, table string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -34,7 +33,7 @@ func writeTable(page, name, table string) error {
 	for _, part := range [][]byte{before, begin, []byte("\n" + table + "\n"), end, after} {
 		b.Write(part)
 	}
-	// Beside, then in place: an interrupted write leaves the page whole.
+	// Write a new file and rename it: an interrupted write leaves the page whole.
 	beside := page + ".new"
 	if err := os.WriteFile(beside, b.Bytes(), 0o644); err != nil { //nolint:gosec // a page of the project
 		return errors.Join(err, os.Remove(beside))
@@ -42,7 +41,7 @@ func writeTable(page, name, table string) error {
 	return os.Rename(beside, page)
 }
 
-// markdown is the figures as the table of a page.
+// markdown returns the figures as a Markdown table.
 func markdown(figures []figure) string {
 	var b strings.Builder
 	b.WriteString("| what | target | seen | | limit in the same run | seen / limit | how it spread |\n|---|---|---|---|---|---|---|\n")

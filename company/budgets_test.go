@@ -19,7 +19,7 @@ func textOf(t *testing.T, b bystander, name string) string {
 	return string(text)
 }
 
-// TestBudgets lists what of the budgets of a project and of its tasks was used.
+// TestBudgets checks the listed limits and use of a project's and its tasks' budgets.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)

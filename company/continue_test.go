@@ -1,6 +1,6 @@
 package company_test
 
-// Runs that cannot be continued, and files that do not fit beside one.
+// Runs that cannot be continued, and attachments over the limits.
 
 import (
 	"encoding/base64"
@@ -13,8 +13,7 @@ import (
 	"ac/runs"
 )
 
-// TestContinueOfAJob: a run that is an attempt of a job belongs to the job until that is
-// over.
+// TestContinueOfAJob checks that an attempt of a job belongs to the job until the job is over.
 func TestContinueOfAJob(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -54,8 +53,8 @@ attempts: []
 	}
 }
 
-// TestAttachmentLimits: a file that is too large, or for which a run has no room, is
-// refused and leaves nothing.
+// TestAttachmentLimits checks that a file over the limit of a file or of a run is refused and not
+// kept.
 func TestAttachmentLimits(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)

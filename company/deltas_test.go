@@ -11,8 +11,8 @@ import (
 	"ac/workspace"
 )
 
-// TestOldPendingDeltas lists a pending delta that is older than hundreds of decided
-// ones, and counts what the policy filters behind the limit, too.
+// TestOldPendingDeltas checks that a pending delta is listed even if hundreds of decided ones are
+// newer. The count of filtered deltas includes those past the limit.
 func TestOldPendingDeltas(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")

@@ -13,8 +13,8 @@ import (
 	"ac/workspace"
 )
 
-// TestHealth: the process tells its workspaces with their sessions, and its listeners
-// while they listen; a workspace that cannot be read any more makes it degraded.
+// TestHealth checks that health lists open workspaces with their sessions, and current listeners.
+// An unreadable workspace makes the status degraded.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")

@@ -1,8 +1,7 @@
 package company_test
 
-// A day in which nothing happens, as a process lives through it that has companies with
-// heartbeats open and a client that listens. The day passes on a clock that is set by hand;
-// everything else is as in a server.
+// A day without work, in a process with an open company, a heartbeat and a subscribed client. A
+// manual clock simulates the day. Everything else is as in a server.
 
 import (
 	"context"
@@ -28,7 +27,7 @@ import (
 	"ac/workspace"
 )
 
-// day is a clock that is set by hand, with the timers of a process.
+// day is a manual clock with timers.
 type day struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -68,7 +67,8 @@ func (t *dayTimer) Stop() bool {
 	return true
 }
 
-// next takes the timer that is due first, up to a time; nil for none.
+// next removes the first timer due by until and returns it, or nil if there is none. It sets the
+// clock to that timer's time.
 func (d *day) next(until time.Time) *dayTimer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,8 +85,7 @@ func (d *day) next(until time.Time) *dayTimer {
 	return first
 }
 
-// pass lets time pass and has everything done that is due meanwhile, one after the other. It
-// returns how often the process woke up.
+// pass advances the clock and runs the due timers one after another. It returns the wake-ups.
 func (d *day) pass(long time.Duration) (wakeups int) {
 	until := d.Now().Add(long)
 	for t := d.next(until); t != nil; t = d.next(until) {
@@ -99,7 +98,7 @@ func (d *day) pass(long time.Duration) (wakeups int) {
 	return wakeups
 }
 
-// listener counts what a client is notified of.
+// listener counts the notifications of a client.
 type listener struct{ n atomic.Int64 }
 
 // Notify implements feed.Sink.
@@ -108,18 +107,18 @@ func (l *listener) Notify(context.Context, []byte) error {
 	return nil
 }
 
-// sleeper is a company in which nothing is to be done, in a process with a listener. A
-// program stands in place of ac and of every agent, and notes its starts.
+// sleeper is a company without work, in a process with a listener. A fake program replaces ac and
+// every agent, and records its starts.
 type sleeper struct {
 	bystander
 	*day
 
 	heard   *listener
 	agent   string // a worker
-	started string // the file with the starts
+	started string // file with the recorded starts
 }
 
-// newSleeper makes a company of workers, or of departments, with a task for next year.
+// newSleeper creates a company, with or without departments, that has a task planned for next year.
 func newSleeper(t *testing.T, departments bool) *sleeper {
 	t.Helper()
 	bin := t.TempDir()
@@ -157,14 +156,14 @@ func newSleeper(t *testing.T, departments bool) *sleeper {
 	return s
 }
 
-// worker adds an agent whose program is known.
+// worker adds an agent and configures its program.
 func (s *sleeper) worker(env workspace.Env, program string) (id string) {
 	s.t.Helper()
 	w, err := workspace.Open(env, s.dir)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer func() { _ = w.Close() }() // opened for this
+	defer func() { _ = w.Close() }()
 	id, err = w.NewAgent(s.t.Context(), workspace.AgentSpec{Name: "A", Role: "worker", Provider: "codex"})
 	file := filepath.Join(s.dir, workspace.MachineFile)
 	text, readErr := os.ReadFile(file) //nolint:gosec // our own
@@ -178,7 +177,7 @@ func (s *sleeper) worker(env workspace.Env, program string) (id string) {
 	return id
 }
 
-// listen has a client follow everything that happens, and the index be up to date.
+// listen subscribes a client to all events and syncs the index.
 func (s *sleeper) listen() {
 	s.t.Helper()
 	_, err := s.all.Subscribe(s.t.Context(), company.SubscribeParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.dir}})
@@ -190,7 +189,7 @@ func (s *sleeper) listen() {
 	}
 }
 
-// ticked is how often the heartbeat has ticked, and how many workers it woke.
+// ticked returns the number of ticks and of woken workers.
 func (s *sleeper) ticked() (n, woken int64) {
 	s.t.Helper()
 	var status struct {
@@ -211,7 +210,7 @@ func (s *sleeper) ticked() (n, woken int64) {
 	return status.State.Stats.Ticks, status.State.Stats.Woken
 }
 
-// tree is everything in the workspace: what it is, when it was written, and its content.
+// tree returns the mode, size, time and content hash of every file in the workspace.
 func (s *sleeper) tree() map[string]string {
 	s.t.Helper()
 	all := map[string]string{}
@@ -237,7 +236,7 @@ func (s *sleeper) tree() map[string]string {
 	return all
 }
 
-// changed names what is not as it was.
+// changed returns the names that were added, removed or changed.
 func changed(before, after map[string]string) (names []string) {
 	for name := range before {
 		if before[name] != after[name] {
@@ -253,12 +252,12 @@ func changed(before, after map[string]string) (names []string) {
 	return names
 }
 
-// TestADayOfIdleness: in a day in which nothing is due, or in which every tick finds nothing
-// to do, a process starts no program, notifies nobody, and writes nothing but when it ticked.
+// TestADayOfIdleness checks a day in which no tick is due or every tick finds nothing to do. The
+// process starts no program, sends no notification, and writes only the state of its ticks.
 func TestADayOfIdleness(t *testing.T) {
 	t.Parallel()
-	// A tick says in its state when it was and when the next one is, signs its lock, and reads
-	// through the index, which says when that was. All of it is of this machine alone.
+	// A tick writes its own time and the next one to its state, signs its lock, and syncs the
+	// index, which records when. All of these files are local to this machine.
 	ticked := []string{
 		".local/heartbeat", ".local/heartbeat/state.yaml", ".local/heartbeat/tick.lock", ".local/index.sqlite-synced", ".local/locks",
 	}
@@ -277,7 +276,7 @@ func TestADayOfIdleness(t *testing.T) {
 			t.Parallel()
 			s := newSleeper(t, c.departments)
 			s.must("heartbeat.config.set", fmt.Sprintf(`{"workspace_dir":"DIR","tick_interval_minutes":%d,"jitter_max_seconds":0}`, c.every))
-			s.must("heartbeat.tick", `{"workspace_dir":"DIR"}`) // what was founded is no news any more
+			s.must("heartbeat.tick", `{"workspace_dir":"DIR"}`) // handles the events of the setup
 			s.listen()
 			ticks, _ := s.ticked()
 			before, heard := s.tree(), s.heard.n.Load()
@@ -295,7 +294,7 @@ func TestADayOfIdleness(t *testing.T) {
 			if text, err := os.ReadFile(s.started); err == nil {
 				t.Errorf("started: %s", text)
 			}
-			// The first that the client hears of is what happens then, and the next tick acts on it.
+			// The client's first notification is of the new run. The next tick acts on the run.
 			s.must("run.create", `{"workspace_dir":"DIR","project_id":"PROJECT","agent_id":"`+s.agent+`","provider":"codex"}`)
 			waitFor(t, "the client hears of a run", func() bool { return s.heard.n.Load() > heard })
 			if got := s.heard.n.Load() - heard; got != 1 {

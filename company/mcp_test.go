@@ -14,8 +14,8 @@ import (
 	"ac/workspace"
 )
 
-// TestEquipmentIsAudited: who changed which MCP servers is on record, without a value;
-// a refused worker is too, and changes nothing.
+// TestEquipmentIsAudited checks that the audit log records who changed which MCP servers, without
+// values. A refused worker is recorded too and changes nothing.
 func TestEquipmentIsAudited(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")

@@ -9,7 +9,7 @@ import (
 	"ac/internal/fault"
 )
 
-// TestNamed pins how errors name a folder and what lies in it.
+// TestNamed checks that errors name a folder and its contents by the path that the caller gave.
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	full := &Folder{location{given: "/host/a", dir: "/host/a"}}

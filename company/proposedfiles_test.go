@@ -1,6 +1,6 @@
 package company_test
 
-// Proposed files as clients call them: waiting for a human, decided in the inbox.
+// Proposed files through the protocol: they wait for a human, who decides in the inbox.
 
 import (
 	"encoding/json"

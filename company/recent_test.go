@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestRecent: an answer is given again until it is too old, or what it describes changes.
+// TestRecent checks that a cached answer is returned until it expires or is invalidated.
 func TestRecent(t *testing.T) {
 	t.Parallel()
 	var r Recent

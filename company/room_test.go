@@ -20,12 +20,12 @@ import (
 	"ac/workspace"
 )
 
-// roomReader applies the frames of the room that it gets.
+// roomReader applies the room's frames to its rows.
 type roomReader struct {
 	mu     sync.Mutex
 	rows   map[room.Key]map[string]string
 	frames int
-	got    chan struct{} // after each frame
+	got    chan struct{} // receives after each frame
 }
 
 func (r *roomReader) deliver(_ context.Context, _ string, f room.Frame) error {
@@ -55,7 +55,7 @@ func (r *roomReader) deliver(_ context.Context, _ string, f room.Frame) error {
 	return nil
 }
 
-// followed is a room that somebody follows.
+// followed is a workspace with a reader that follows its room.
 type followed struct {
 	bystander
 	*roomReader
@@ -64,7 +64,7 @@ type followed struct {
 // follow follows the room of the workspace until the test ends.
 func (b bystander) follow() followed { return b.followNewest(50) }
 
-// followNewest is follow for so many of the newest runs.
+// followNewest is follow with a limit on the newest runs.
 func (b bystander) followNewest(limit int) followed {
 	r := &roomReader{rows: map[room.Key]map[string]string{}, got: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(b.t.Context())
@@ -86,7 +86,7 @@ func (b bystander) followNewest(limit int) followed {
 	return followed{b, r}
 }
 
-// settled waits until the reader has what it should.
+// settled waits until is reports true. what names the awaited state.
 func (f followed) settled(what string, is func() bool) {
 	f.t.Helper()
 	for deadline := time.After(30 * time.Second); ; {
@@ -101,14 +101,14 @@ func (f followed) settled(what string, is func() bool) {
 	}
 }
 
-// field is a field of a row as the reader has it, "" without one.
+// field returns a field of the reader's row, or "" if there is none.
 func (f followed) field(table, id, name string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.rows[room.Key{Table: table, ID: id}][name]
 }
 
-// same reports whether the reader has the rows that a fresh look has.
+// same reports whether the reader's rows equal those of a fresh room.read.
 func (f followed) same() bool {
 	fresh := f.freshRoom()
 	f.mu.Lock()
@@ -117,8 +117,8 @@ func (f followed) same() bool {
 	return len(f.rows) > 0 && cmp.Equal(fresh, f.rows, began)
 }
 
-// TestRoomFollows holds the rows of a reader, after changes of logs and documents by
-// whomever, to what a fresh look has.
+// TestRoomFollows changes logs and documents, through the host and directly on disk. It checks that
+// a reader's rows then equal those of a fresh room.read.
 func TestRoomFollows(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -157,8 +157,8 @@ func TestRoomFollows(t *testing.T) {
 	settled("all of it", same)
 }
 
-// TestRoomFollowsProjects shows what comes into the folders of a project that began after the
-// room, and goes on after a time at which it could not be read.
+// TestRoomFollowsProjects checks that the room follows the folders of a project created later. It
+// also catches up after a time when the workspace was unreadable.
 func TestRoomFollowsProjects(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -191,8 +191,8 @@ func TestRoomFollowsProjects(t *testing.T) {
 	r.settled("all that came meanwhile", func() bool { return r.field(room.TableProjects, made.ProjectID, "tasks") == "2" && r.same() })
 }
 
-// TestRoomFields fills the fields that say who said what to whom: unread messages, quiet runs,
-// what the process serves, and the last diagnosis.
+// TestRoomFields checks the fields for the server's own state, the last diagnosis and unread
+// messages.
 func TestRoomFields(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -219,12 +219,12 @@ func TestRoomFields(t *testing.T) {
 	r.settled("what is unread", func() bool { return r.field(room.TableTalk, sent.ConversationID, "unread") == "1" })
 }
 
-// TestRoomResumes goes on where a client left off: with its revision it gets what changed
-// since and nothing else; with that of another room, everything.
+// TestRoomResumes checks that a client resumes at its revision and gets only later changes. With a
+// revision of another room or an unknown one, it gets everything.
 func TestRoomResumes(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
-	r := b.follow() // keeps the room
+	r := b.follow() // keeps the room open
 	r.settled("itself", r.same)
 	folder := b.all.In(b.dir)
 	c, err := folder.Enter(t.Context())
@@ -235,7 +235,7 @@ func TestRoomResumes(t *testing.T) {
 		epoch string
 		frame room.Frame
 	}
-	// take follows from a revision until there is a frame.
+	// take follows from a revision and returns the first frame.
 	take := func(epoch string, since int64) got {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -273,7 +273,7 @@ func TestRoomResumes(t *testing.T) {
 	}
 }
 
-// freshRoom are the rows as somebody sees them who begins now.
+// freshRoom returns the rows of a new room.read.
 func (b bystander) freshRoom() map[room.Key]map[string]string {
 	b.t.Helper()
 	var read struct{ Rows [][3]json.RawMessage }
@@ -295,8 +295,8 @@ func (b bystander) freshRoom() map[room.Key]map[string]string {
 	return rows
 }
 
-// TestRoomNamesJobs: the row of a run that is an attempt of a job names the job, also in a page
-// of older runs.
+// TestRoomNamesJobs checks that the row of a job's attempt names the job, also in a page of older
+// runs.
 func TestRoomNamesJobs(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -323,8 +323,8 @@ func TestRoomNamesJobs(t *testing.T) {
 	}
 }
 
-// TestRoomHeedsEvents: what only the log of a run says reaches the tables, and so does the log
-// that another one took the place of.
+// TestRoomHeedsEvents checks that the tables show what only a run's log contains, also after the
+// log is replaced.
 func TestRoomHeedsEvents(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -348,8 +348,8 @@ func TestRoomHeedsEvents(t *testing.T) {
 	r.settled("a line that is no event", broken)
 }
 
-// TestRoomHasOlderRunsThatChange: a run that is older than those the room has is shown once
-// something happens to it.
+// TestRoomHasOlderRunsThatChange checks that a run beyond the room's limit is shown once it
+// changes.
 func TestRoomHasOlderRunsThatChange(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)

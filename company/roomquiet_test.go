@@ -10,8 +10,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestQuietRuns counts the live runs that have said nothing for a minute, and says when there
-// will be another one.
+// TestQuietRuns checks the count of live runs without output for a minute, and the time at which
+// the next run becomes quiet.
 func TestQuietRuns(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -27,10 +27,10 @@ func TestQuietRuns(t *testing.T) {
 	k.recordOutput([]room.Change{
 		run("r1", "p", func(r *room.Run) { r.SaidAt = stamp(2 * time.Minute) }),
 		run("r2", "p", func(r *room.Run) { r.SaidAt = stamp(50 * time.Second) }),
-		run("r3", "q", func(*room.Run) {}),                   // has never spoken
+		run("r3", "q", func(*room.Run) {}),                   // no output yet
 		run("r4", "q", func(r *room.Run) { r.Open = 1 }),     // waits for a person
-		run("r5", "q", func(r *room.Run) { r.Started = "" }), // was never launched
-		run("r6", "q", func(r *room.Run) { r.Ended = "x" }),  // is over
+		run("r5", "q", func(r *room.Run) { r.Started = "" }), // never launched
+		run("r6", "q", func(r *room.Run) { r.Ended = "x" }),  // over
 		run("r7", "q", func(r *room.Run) { r.Status = "ended" }),
 	})
 	k.counts = nil

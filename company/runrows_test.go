@@ -7,7 +7,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestStates says each state of a run in its shortest true word.
+// TestStates checks the short state that is shown for a run.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	of := func(live string) *snapshot.RowSession { return &snapshot.RowSession{LiveStatus: live} }

@@ -1,6 +1,6 @@
 package company_test
 
-// session.* over the records that other programs left.
+// session.* with records left by other programs.
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace"
 )
 
-// bystander is a workspace with records of another program.
+// bystander is a workspace in which tests leave records of other programs.
 type bystander struct {
 	t       *testing.T
 	all     *company.Host
@@ -102,19 +102,19 @@ func (b bystander) log(run string) string {
 	return string(text)
 }
 
-// record leaves the record of a running session.
+// record writes the record of a running session.
 func (b bystander) record(ref, project, run, more string) {
 	b.t.Helper()
 	b.write(".local/sessions/"+ref+".yaml", fmt.Sprintf("schema_version: 1\ntype: session_record\nsession_ref: %s\nworkspace_dir: /elsewhere\n"+
 		"project_id: %q\nrun_id: %q\nstatus: running\nexit_code: null\nsignal: null\nstarted_at_ms: 1000\n%s", ref, project, run, more))
 }
 
-// nobody is a process that is no more, as records name it.
+// nobody names a dead process, as part of a session's record.
 const nobody = "pid: 2147483646\npid_claimed_at_ms: 1000\n"
 
-// TestListBesideBrokenRecords: a record that cannot be brought to its end is
-// told with the reason, one that names what is no id is none, and neither costs
-// the list the others.
+// TestListBesideBrokenRecords checks session.list with broken records. If a session's end cannot
+// be recorded, its row has the reason. A record with invalid ids is skipped. Other rows are
+// unaffected.
 func TestListBesideBrokenRecords(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -146,9 +146,8 @@ func TestListBesideBrokenRecords(t *testing.T) {
 	}
 }
 
-// TestLaunchBesideOthers: a run or a session_ref that another program still
-// follows, or whose provider lives, is not launched again, and nothing of it is
-// touched.
+// TestLaunchBesideOthers checks that a run or session_ref with a live owner or provider cannot be
+// launched again, and that its log stays unchanged.
 func TestLaunchBesideOthers(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -178,9 +177,8 @@ func TestLaunchBesideOthers(t *testing.T) {
 	}
 }
 
-// TestRefusedLaunch: the end that a refusal brings is recorded under the session_ref
-// that was asked for, as the decisions of budgets are; those of the policy are
-// the run's own.
+// TestRefusedLaunch checks the session_ref in the events of a launch refused by its budget. Budget
+// decisions and the run's end have the requested one, policy decisions the run's own.
 func TestRefusedLaunch(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -207,8 +205,8 @@ func TestRefusedLaunch(t *testing.T) {
 	}
 }
 
-// TestLaunchOfAnotherID: a directory whose record carries another id is not the
-// run that it is called after.
+// TestLaunchOfAnotherID checks that a run whose record has another id than its directory cannot be
+// launched.
 func TestLaunchOfAnotherID(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)
@@ -226,8 +224,7 @@ func TestLaunchOfAnotherID(t *testing.T) {
 	}
 }
 
-// TestExecuteOddWords: a command that no record could hold is refused before
-// the run is touched.
+// TestExecuteOddWords checks that a command that is not UTF-8 is refused before the run is changed.
 func TestExecuteOddWords(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)

@@ -12,8 +12,8 @@ import (
 	"ac/workspace"
 )
 
-// TestTerminalsAreOff: without the switch nothing is served; with it, what is refused
-// starts nothing and writes nothing.
+// TestTerminalsAreOff checks that terminals are disabled by default. If they are enabled, a refused
+// request starts nothing and writes nothing.
 func TestTerminalsAreOff(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
@@ -53,7 +53,7 @@ func TestTerminalsAreOff(t *testing.T) {
 	one := equipment.OneTerminal{Dir: p.Dir, PersonParams: p.PersonParams, TerminalID: "pty-aaaaaaaaaa"}
 	for role, want := range map[string]fault.Reason{"worker": fault.ActorNotAllowed, "human": fault.TerminalNotFound, "manager": fault.ActorNotAllowed} {
 		if one.ActorID, one.ActorRole = "human", role; role == "manager" {
-			one.ActorID = "nobody" // who is not recorded as one
+			one.ActorID = "nobody" // has no record as a manager
 		}
 		for name, err := range reachFor(t, on, one) {
 			if !fault.Is(err, want) {
@@ -72,7 +72,7 @@ func TestTerminalsAreOff(t *testing.T) {
 	}
 }
 
-// reachFor is what each method says that is about one terminal.
+// reachFor calls each method that takes a terminal and returns the errors by method.
 func reachFor(t *testing.T, all *company.Host, one equipment.OneTerminal) map[string]error {
 	t.Helper()
 	said := map[string]error{}

@@ -9,8 +9,8 @@ import (
 	"ac/feed"
 )
 
-// TestWatchTellsTheEnd: a run that ends while its log is read is watched to its last event,
-// though its record says already that it is over.
+// TestWatchTellsTheEnd checks that WatchRun delivers a run's last event even if the run ends while
+// its log is read. Its record then already says that it is over.
 func TestWatchTellsTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBystander(t)

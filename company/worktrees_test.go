@@ -1,6 +1,6 @@
 package company_test
 
-// worktree.cleanup as clients call it.
+// worktree.cleanup, called as clients call it.
 
 import (
 	"encoding/json"

@@ -9,8 +9,8 @@ import (
 	"ac/workspace"
 )
 
-// TestAllOrNothing lets every 97th call to the file system fail while a workspace gets
-// its company: there is either nothing of it, or all.
+// TestAllOrNothing simulates a crash at every 97th file system call while an enterprise is built.
+// It checks that, after recovery, the enterprise is complete or absent.
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
 	plan := enterprise.Plan{Mode: enterprise.ModeEnterprise, ProjectName: "P", ExecutiveManagerName: "E", WorkersPerDepartment: 1, IncludeCEO: true}
@@ -27,14 +27,14 @@ func TestAllOrNothing(t *testing.T) {
 		}
 		faults := faultfs.NewPlan(n, faultfs.Death)
 		env := workspace.SystemEnv()
-		env.OpenFS, env.PID = faults.Open, 1<<30 // a process that is gone
+		env.OpenFS, env.PID = faults.Open, 1<<30 // a dead process
 		if w, err := workspace.Open(env, dir); err == nil {
 			err = w.Update(t.Context(), func(u *workspace.Unit) error {
 				_, err := plan.Build(u)
 				return err
 			})
 			more = err != nil
-			_ = w.Close() // it may be dead
+			_ = w.Close() // may fail after the simulated crash
 		}
 		w, err := workspace.Open(calm, dir)
 		if err != nil {

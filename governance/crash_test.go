@@ -1,6 +1,6 @@
 package governance
 
-// Deciding under faults, after kills, and among processes.
+// Decisions under file system faults, after a SIGKILL, and from concurrent processes.
 
 import (
 	"bytes"
@@ -27,10 +27,10 @@ import (
 
 var everyFault = flag.Bool("every-fault", false, "let every call fail in every way, and kill at every call")
 
-// deadPID is above what any system gives away.
+// deadPID is larger than any PID that a system assigns.
 const deadPID = 1 << 30
 
-// roleVariable makes the test binary one of the processes of a test.
+// roleVariable names the environment variable that makes the test binary play a process of a test.
 const roleVariable = "AC_GOVERNANCE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// play is one process: it proposes, or decides on items until each is decided,
-// or approves one and is killed at the n-th call to the file system.
+// play runs one process. By its role, the process proposes deltas, decides on each item, or
+// approves one item and is killed at its n-th file system call.
 func play(role string, args []string) error {
 	ctx := context.Background()
 	env := workspace.SystemEnv()
@@ -101,8 +101,8 @@ func process(t *testing.T, role string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestProcesses lets processes approve, deny and propose at once. Nothing is
-// lost, and nothing decided twice.
+// TestProcesses has several processes approve, deny and propose concurrently. It checks that no
+// change is lost and that no item is decided twice.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -166,8 +166,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// whole looks that an approval happened entirely or not at all once the next
-// operation was there, and that approving again makes one.
+// whole recovers the workspace and checks that the approval is atomic: complete or absent. It
+// approves again and checks that there is then exactly one approval.
 func (c *company) whole(t *testing.T, what, id string) (happened bool) {
 	t.Helper()
 	if err := c.Recover(t.Context()); err != nil {
@@ -205,7 +205,7 @@ func (c *company) whole(t *testing.T, what, id string) (happened bool) {
 	return lines == 1
 }
 
-// copied is the company in a directory of its own, opened with an Env.
+// copied copies the company to its own directory and opens it with env.
 func (c *company) copied(t *testing.T, env workspace.Env) *company {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "w")
@@ -227,7 +227,7 @@ func (c *company) opened(t *testing.T, env workspace.Env, dir string) *company {
 	return &again
 }
 
-// aged makes a lock file that is left as old as one that counts as stale.
+// aged backdates a remaining lock file so that it counts as stale.
 func (c *company) aged(t *testing.T) {
 	t.Helper()
 	old := time.Now().Add(-3 * time.Minute)
@@ -237,7 +237,7 @@ func (c *company) aged(t *testing.T) {
 	}
 }
 
-// TestApprovalFaults lets calls to the file system fail during an approval.
+// TestApprovalFaults checks that an approval stays atomic when a file system call fails.
 func TestApprovalFaults(t *testing.T) {
 	t.Parallel()
 	kinds, step := []faultfs.Kind{faultfs.Late, faultfs.Death}, 5
@@ -263,7 +263,7 @@ func TestApprovalFaults(t *testing.T) {
 				hit := plan.Hit()
 				plan.Arm(0, kind)
 				if kind != faultfs.Death && hit != "" {
-					// The same process goes on.
+					// The process survives and recovers by itself.
 					if err := c.Recover(t.Context()); err != nil {
 						t.Errorf("%s: %v", hit, err)
 					}
@@ -291,8 +291,8 @@ func TestApprovalFaults(t *testing.T) {
 	}
 }
 
-// TestKilledApproval kills a process at calls to the file system during an
-// approval.
+// TestKilledApproval checks that an approval stays atomic when its process is killed at a file
+// system call.
 func TestKilledApproval(t *testing.T) {
 	t.Parallel()
 	step := 16

@@ -109,8 +109,8 @@ func TestDeltaOnDisk(t *testing.T) {
 	}
 }
 
-// TestTargets proposes changes to files that are no targets. Nothing is written
-// and nothing hangs.
+// TestTargets checks that a proposal for an invalid target is rejected, writes nothing and does
+// not hang.
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -156,7 +156,7 @@ func TestTargets(t *testing.T) {
 	if after := c.files(t); !slices.Equal(before, after) {
 		t.Errorf("something was written: %v", after)
 	}
-	// Inside the workspace a link is fine; what it leads to is changed.
+	// A link inside the workspace is allowed: the approval changes the file that it points to.
 	must(os.Symlink("good", filepath.Join(dir, "link")))
 	spec := c.spec("- n")
 	spec.TargetFile = "./link//m.md"
@@ -170,8 +170,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestTamperedDelta changes what lies on the disk between proposal and decision.
-// It is refused, nothing changes, and the item can still be denied, once.
+// TestTamperedDelta changes the files of a delta between proposal and decision. It checks that
+// approval is refused, the memory stays unchanged, and a denial is still possible and idempotent.
 func TestTamperedDelta(t *testing.T) {
 	t.Parallel()
 	for what, tamper := range map[string]func(c *company, made DeltaProposal, text string) (name, changed string){
@@ -229,8 +229,8 @@ func TestTamperedDelta(t *testing.T) {
 	}
 }
 
-// TestNotAnItem decides on what is none: a stray copy, another type, another
-// project's, a broken head.
+// TestNotAnItem checks that files that are not items cannot be decided: a stray copy, another
+// type, another project's item, invalid front matter.
 func TestNotAnItem(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -259,7 +259,7 @@ func TestNotAnItem(t *testing.T) {
 	if reviews, err := Reviews(c.Workspace, 9); err != nil || len(reviews) != 0 {
 		t.Errorf("%+v, %v", reviews, err)
 	}
-	// A review that is a stray copy, or broken, decides nothing.
+	// A review that is broken or a stray copy has no effect.
 	if err := c.approve(t, made.ArtifactID); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestNotAnItem(t *testing.T) {
 	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err != nil || !state.Pending() {
 		t.Errorf("%+v, %v", state, err)
 	}
-	// One that cannot be read could be any: nothing is decided meanwhile.
+	// An unreadable review could belong to any item, so the state of every item is an error.
 	huge := path.Join(workspace.ReviewsDir, "rev_huge.yaml")
 	c.write(t, huge, "")
 	if err := os.Truncate(filepath.Join(c.Dir(), huge), yamldoc.MaxBytes+1); err != nil {
@@ -289,14 +289,14 @@ func TestNotAnItem(t *testing.T) {
 	if err := errors.Join(c.FS.Remove(huge), os.Symlink("/nowhere", filepath.Join(c.Dir(), huge))); err != nil {
 		t.Fatal(err)
 	}
-	// Unknown fields of other programs do not hide a decision.
+	// A review with unknown fields of other programs still counts.
 	c.write(t, file, review+"seal: x\n")
 	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err != nil || state.Approval == nil {
 		t.Errorf("%+v, %v", state, err)
 	}
 }
 
-// TestApprovals approves deltas in a row and looks at the memory.
+// TestApprovals approves deltas one after another and checks the resulting memory.
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -330,7 +330,7 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// TestStalePreview changes each of the three things that a hash stands for.
+// TestStalePreview checks that a changed patch or a changed memory invalidates the preview hash.
 func TestStalePreview(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -376,8 +376,8 @@ func TestHugeMemory(t *testing.T) {
 	}
 }
 
-// TestReviewsOfAnotherKind decides on a delta that has a review as a milestone:
-// the inbox shows it as pending.
+// TestReviewsOfAnotherKind checks that a milestone review with the same artifact id does not
+// decide a delta.
 func TestReviewsOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -399,7 +399,7 @@ func TestReviewsOfAnotherKind(t *testing.T) {
 	}
 }
 
-// reviews writes reviews of other items.
+// reviews writes n reviews of other items.
 func (c *company) reviews(t testing.TB, n int) {
 	t.Helper()
 	for range n {

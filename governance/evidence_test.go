@@ -10,8 +10,8 @@ import (
 	"ac/workspace"
 )
 
-// TestReportEvidence shows evidence in each form: missing, empty, binary, large, and a patch
-// with its figures.
+// TestReportEvidence checks evidence of each form: missing, empty, binary, large, and a patch
+// with its line counts.
 func TestReportEvidence(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -84,8 +84,8 @@ func TestReportEvidence(t *testing.T) {
 	}
 }
 
-// TestEvidenceHasABound fills a report with evidence: all of it together stays within its
-// bound, and every item is named.
+// TestEvidenceHasABound checks that the total evidence text of a full report stays within its
+// bound and that every item is still listed.
 func TestEvidenceHasABound(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

@@ -43,14 +43,14 @@ func newCompany(t testing.TB) *company {
 	return c
 }
 
-// event is what tests look at in a log.
+// event holds the fields of a logged event that tests check.
 type event struct {
 	Type, Actor, Visibility string
 	RunID                   string `json:"run_id"`
 	Payload                 map[string]any
 }
 
-// events reads a log from its n-th event on; a missing one has none.
+// events returns the events of a log, starting at index from. A missing log has none.
 func (c *company) events(t testing.TB, log string, from int) (found []event) {
 	t.Helper()
 	text, err := c.Read(log)
@@ -62,7 +62,7 @@ func (c *company) events(t testing.TB, log string, from int) (found []event) {
 	}
 	for line := range strings.Lines(string(text)) {
 		var e event
-		if json.Unmarshal([]byte(line), &e) == nil { // a torn line costs only itself
+		if json.Unmarshal([]byte(line), &e) == nil { // skip torn lines
 			found = append(found, e)
 		}
 	}
@@ -77,7 +77,7 @@ func types(found []event) string {
 	return strings.Join(names, " ")
 }
 
-// decide rules on an item that is nothing but its reviews.
+// decide records a decision on an item that exists only through its reviews.
 func (c *company) decide(ctx context.Context, r Ruling, run string) (id string, err error) {
 	err = Govern(ctx, c.Workspace, func(g *PolicyUnit) error {
 		verdict, err := g.Enforce(r.ProjectID, policy.Question{
@@ -134,8 +134,8 @@ func TestDecidingAnItem(t *testing.T) {
 	}
 }
 
-// TestRefusal looks that a refusal leaves its two events and nothing else, in the
-// run or, without one, in the audit log.
+// TestRefusal checks that a refusal writes its two events and no review. The events go to the
+// run's log or, without a run, to the audit log.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -157,8 +157,8 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestAnswersStay looks that the answer of the policy is kept when what followed
-// failed, and that an audit log that cannot be written fails nothing.
+// TestAnswersStay checks that a policy decision stays logged when a later step fails, and that an
+// unwritable audit log does not fail a decision.
 func TestAnswersStay(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -191,8 +191,8 @@ func TestAnswersStay(t *testing.T) {
 	}
 }
 
-// TestBrokenRunLog decides on an item whose run has a log that nothing can be
-// appended to: nothing is decided, and the answers are in the audit log.
+// TestBrokenRunLog checks that nothing is decided if the run's log is unwritable. The policy
+// decisions are then in the audit log.
 func TestBrokenRunLog(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

@@ -14,7 +14,7 @@ func (r noReader) Read(name string) ([]byte, error) {
 	return nil, fault.New(fault.NotFound, "%s does not exist", name)
 }
 
-// TestHelpOfAnUnsafeID: an id that is no safe id never becomes a path.
+// TestHelpOfAnUnsafeID checks that Help rejects an unsafe id before it reads any file.
 func TestHelpOfAnUnsafeID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"", ".", "..", "../help_a", "help_a/../../company", "/etc/passwd", "help\x00a"} {

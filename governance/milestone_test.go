@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// coding makes a task with a milestone of coding and a report on it.
+// coding creates a task with a coding milestone and a report on it.
 func (c *company) coding(t *testing.T, evidence, tests []string) (task, milestone, report string) {
 	t.Helper()
 	ctx := t.Context()
@@ -35,7 +35,7 @@ func (c *company) coding(t *testing.T, evidence, tests []string) (task, mileston
 	return task, milestone, report
 }
 
-// headOf is the front matter of a task.
+// headOf returns the front matter of a task.
 func headOf(id, status, milestones string) string {
 	return "schema_version: 1\ntype: task\nid: " + id + "\nproject_id: p\ntitle: T\ncreated_at: 2026-11-20T15:06:35.484Z\nstatus: " + status +
 		"\nvisibility: org\nmilestones:" + milestones + "\n"
@@ -47,7 +47,7 @@ func (c *company) approveMilestone(t *testing.T, task, milestone, report string)
 	})
 }
 
-// TestEvidence puts all sorts of things where evidence should be.
+// TestEvidence checks which files count as evidence of a patch.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -87,8 +87,7 @@ func TestEvidence(t *testing.T) {
 		}
 		task, milestone, report := c.coding(t, e.evidence, []string{"art_i"})
 		_, err := c.approveMilestone(t, task, milestone, report)
-		// The tests are missing in any case: what is told tells how the patch was
-		// judged.
+		// The tests are always missing. An error about them means that the patch counted.
 		if !fault.Is(err, fault.Conflict) || strings.Contains(err.Error(), "requires tests") != e.counts {
 			t.Errorf("%s: %v", e.what, err)
 		}
@@ -105,7 +104,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestWhatAMilestoneAsksFor lets the words of a milestone win over its kind.
+// TestWhatAMilestoneAsksFor checks that a milestone's own evidence rules override those of its
+// kind.
 func TestWhatAMilestoneAsksFor(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -144,7 +144,7 @@ func TestWhatAMilestoneAsksFor(t *testing.T) {
 	}
 }
 
-// TestBrokenSiblings approves beside documents that nobody can read.
+// TestBrokenSiblings checks that unreadable documents in the same folders do not block an approval.
 func TestBrokenSiblings(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -176,8 +176,8 @@ func TestBrokenSiblings(t *testing.T) {
 	}
 }
 
-// TestEventsOfAMilestone looks at the events of a refusal, a denial and an
-// approval, and of a report whose run is gone.
+// TestEventsOfAMilestone checks the events of a refusal, a denial, and an approval without
+// sufficient evidence.
 func TestEventsOfAMilestone(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -211,7 +211,7 @@ func TestEventsOfAMilestone(t *testing.T) {
 	}
 }
 
-// TestHelpRequests lists them by id, without what is broken or a copy.
+// TestHelpRequests checks that help requests are listed newest first, without stray copies.
 func TestHelpRequests(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

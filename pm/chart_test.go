@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write what was drawn to testdata")
 
-// drawn are plans worth looking at.
+// drawn returns the plans of the golden files.
 func drawn() map[string]Plan {
 	done, open := doc.Milestone{Status: "done"}, doc.Milestone{Status: "ready"}
 	release := []doc.Task{
@@ -78,7 +78,7 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// TestNarrow draws on terminals that are too small for it.
+// TestNarrow checks that bars fit the terminal, or 80 columns if it is narrower.
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []int{-5, 0, 1, 40, 80, 1000} {

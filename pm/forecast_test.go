@@ -39,7 +39,7 @@ func TestForecast(t *testing.T) {
 	if want := (Projection{Pressure: "low"}); none.Baseline != want || none.Recommended != want {
 		t.Errorf("without tasks: %+v", none)
 	}
-	// Without figures no price is invented.
+	// Without rates, the forecast has no cost.
 	if bare := ForecastOf(tasks, agents, nil, Rates{}, rows); bare.Baseline.CostUSD != 0 || bare.Baseline.Pressure != "low" {
 		t.Errorf("without figures: %+v", bare.Baseline)
 	}

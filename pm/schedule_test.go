@@ -17,7 +17,7 @@ import (
 
 var today = time.Date(2026, 3, 3, 15, 0, 0, 0, time.UTC)
 
-// task makes a task that takes so many days after others; 0 days are none said.
+// task returns a task that depends on others. If days is 0, it has no duration.
 func task(id, start string, days int, after ...string) doc.Task {
 	t := doc.Task{ID: id, Title: id, Status: "ready", Schedule: &doc.Schedule{PlannedStart: start, DependsOnTaskIDs: after}}
 	if days != 0 {
@@ -26,7 +26,7 @@ func task(id, start string, days int, after ...string) doc.Task {
 	return t
 }
 
-// told is a plan in words, a line a bar.
+// told describes a plan in text, one line per bar.
 func told(p Plan) (lines []string) {
 	for _, b := range p.Bars {
 		lines = append(lines, fmt.Sprintf("%s %s..%s %dd slack %g %v", b.Task.ID, b.Start.Format("01-02T15:04"), b.End.Format("01-02T15:04"), b.DurationDays, b.SlackDays, b.Critical))
@@ -112,8 +112,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// TestAbsurd holds computed dates within the years that can be written, however
-// long the chain.
+// TestAbsurd checks that computed dates stay within the years 0 to 9999, however long the chain.
 func TestAbsurd(t *testing.T) {
 	t.Parallel()
 	tasks := []doc.Task{task("task_000", "9999-12-31", MaxDurationDays), task("early", "0000-01-01", 1), task("bad", "99999-99-99", math.MaxInt, "early")}
@@ -129,7 +128,7 @@ func TestAbsurd(t *testing.T) {
 	}
 }
 
-// TestLongChain lays out more tasks in a row than a naive recursion would like.
+// TestLongChain schedules a cycle of tasks that is too long for naive recursion.
 func TestLongChain(t *testing.T) {
 	t.Parallel()
 	const long = 20_000
@@ -143,8 +142,7 @@ func TestLongChain(t *testing.T) {
 	}
 }
 
-// TestAgainstEveryPath checks the passes against a model that walks every path
-// of the network.
+// TestAgainstEveryPath checks the schedule against a model that walks every path of the network.
 func TestAgainstEveryPath(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -176,7 +174,7 @@ func TestAgainstEveryPath(t *testing.T) {
 	})
 }
 
-// TestCycles checks the tasks on cycles against a walk from each of them.
+// TestCycles checks the reported cycles against a search from each task.
 func TestCycles(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -205,8 +203,7 @@ func TestCycles(t *testing.T) {
 	})
 }
 
-// randomTasks draws a network; one without cycles has its tasks depend on earlier
-// ones only.
+// randomTasks draws a network. If acyclic, tasks depend only on earlier ones.
 func randomTasks(t *rapid.T, acyclic bool) (tasks []doc.Task) {
 	names := rapid.Permutation([]string{"a", "b", "c", "d", "e", "f", "g", "h"}).Draw(t, "names")
 	names = names[:rapid.IntRange(1, len(names)).Draw(t, "tasks")]
@@ -227,7 +224,7 @@ func randomTasks(t *rapid.T, acyclic bool) (tasks []doc.Task) {
 	return tasks
 }
 
-// model knows nothing but that a path's length is the sum of its tasks.
+// model computes dates by brute force: a path is as long as the sum of its tasks.
 type model struct {
 	tasks []doc.Task
 	base  time.Time
@@ -238,7 +235,7 @@ func (m model) find(id string) int {
 	return slices.IndexFunc(m.tasks, func(t doc.Task) bool { return t.ID == id })
 }
 
-// start is the longest way into a task.
+// start returns the longest path to the start of a task, in days.
 func (m model) start(i int) (days int) {
 	if at, ok := clock.ParseDate(m.tasks[i].Schedule.PlannedStart); ok {
 		days = int(at.Sub(m.base) / wholeDay)
@@ -250,7 +247,7 @@ func (m model) start(i int) (days int) {
 	return days
 }
 
-// tail is the longest way out of a task, itself counted.
+// tail returns the longest path from the start of a task to the end, in days.
 func (m model) tail(i int) (days int) {
 	for next := range m.tasks {
 		if slices.Contains(m.tasks[next].Schedule.DependsOnTaskIDs, m.tasks[i].ID) {

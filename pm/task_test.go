@@ -49,7 +49,7 @@ func headOf(id, status, milestones string) string {
 		"\nvisibility: org\nmilestones:" + milestones + "\n"
 }
 
-// TestBodiesAreKept changes tasks whose bodies are as other programs wrote them.
+// TestBodiesAreKept checks that a change of a task keeps its body byte for byte.
 func TestBodiesAreKept(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -67,7 +67,7 @@ func TestBodiesAreKept(t *testing.T) {
 		}
 		_, after, ok := strings.Cut(string(text), "\n---\n")
 		if body != "" && body[0] != '\n' && body[0] != '\r' {
-			body = "\n" + body // the empty line that belongs there
+			body = "\n" + body // an empty line is added before such a body
 		}
 		if !ok || after != body {
 			t.Errorf("the body %q became %q", body, after)
@@ -75,7 +75,8 @@ func TestBodiesAreKept(t *testing.T) {
 	}
 }
 
-// TestHeadsAreRewritten changes a task whose head is as people write it.
+// TestHeadsAreRewritten checks that a change rewrites hand-written front matter in canonical form,
+// and that invalid front matter is refused and kept.
 func TestHeadsAreRewritten(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -111,8 +112,7 @@ func TestHeadsAreRewritten(t *testing.T) {
 	}
 }
 
-// TestNothingChangedNothingWritten looks for the very same file after changes
-// that change nothing.
+// TestNothingChangedNothingWritten checks that a no-op change does not rewrite the file.
 func TestNothingChangedNothingWritten(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -158,7 +158,7 @@ func TestMilestonesRuleTheTask(t *testing.T) {
 	}
 }
 
-// TestPlansAndMilestonesSideBySide changes one task from many sides at once.
+// TestPlansAndMilestonesSideBySide checks that concurrent changes of one task are all kept.
 func TestPlansAndMilestonesSideBySide(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -218,7 +218,7 @@ func TestNewTasks(t *testing.T) {
 	if findings := validate.Folder(workspace.SystemEnv(), c.Dir()); len(findings.Issues) > 0 {
 		t.Error(findings.Issues)
 	}
-	// One with milestones and notes, as the pipelines make it.
+	// A task with milestones and notes, as the pipelines create it.
 	_, text, err := DraftTask(c.Env, c.project, TaskSpec{Title: "T", Visibility: "org"}, []doc.Milestone{{Title: "M", Kind: "planning", Status: "ready"}}, "- note\n\n")
 	if err != nil || !strings.HasSuffix(string(text), "\n## Milestones\n\n- note\n") || !strings.Contains(string(text), "  - id: ms_") {
 		t.Errorf("%s (%v)", text, err)

@@ -17,7 +17,7 @@ import (
 
 const seconds = "1763650784" // 2025-11-20T14:59:44Z
 
-// sources makes files whose times and modes differ from those of another call.
+// sources creates source files with the given time and additional mode bits.
 func sources(t *testing.T, at time.Time, loose os.FileMode) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func sources(t *testing.T, at time.Time, loose os.FileMode) string {
 	return dir
 }
 
-// pack makes an archive and returns its bytes.
+// pack creates an archive and returns its bytes.
 func pack(t *testing.T, dir, name string) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -45,7 +45,7 @@ func pack(t *testing.T, dir, name string) []byte {
 	return text
 }
 
-// wanted is what both kinds of archives hold: name, mode, time and content of each entry.
+// wanted returns the entries that both kinds of archives must have: name, mode, time and content.
 func wanted() []string {
 	var lines []string
 	for _, e := range []struct{ name, mode, of string }{

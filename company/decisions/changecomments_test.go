@@ -1,6 +1,6 @@
 package decisions
 
-// Places of comments on what a run changed.
+// Comments on lines of a run's changes.
 
 import (
 	"testing"

@@ -1,6 +1,6 @@
 package decisions
 
-// Requests about code: which are equal, and what the agent gets to see.
+// Requests about code: which count as equal, and what the agent sees.
 
 import (
 	"os"
@@ -15,8 +15,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestCodeKey pins which requests are one: those with the same method and params, from any
-// client and however long they wait.
+// TestCodeKey checks that requests with the same method and params have one key, whoever asks and
+// however long they wait.
 func TestCodeKey(t *testing.T) {
 	t.Parallel()
 	keyOf := func(change func(*CodeParams), method string) string {
@@ -47,8 +47,8 @@ func TestCodeKey(t *testing.T) {
 	}
 }
 
-// TestCodeAttachments pins what an agent sees of a request: the selection, and its file
-// where it is another text of the repository that is not too long.
+// TestCodeAttachments checks what an agent sees: the selection and the whole file. The file is left
+// out if it equals the selection, is too long, or is not in the repository.
 func TestCodeAttachments(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
@@ -98,7 +98,7 @@ func TestCodeAttachments(t *testing.T) {
 	}
 }
 
-// TestMayDoJobs pins whose jobs are.
+// TestMayDoJobs checks which roles may do jobs.
 func TestMayDoJobs(t *testing.T) {
 	t.Parallel()
 	var able []string

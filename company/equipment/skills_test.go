@@ -1,6 +1,6 @@
 package equipment
 
-// What of the skills of a repository is read.
+// Which skills of a repository are read.
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ func putSkill(t *testing.T, root, name, text string) {
 	}
 }
 
-// TestSkillsStayInside: folders, files and whole places that are links out of the repository
-// are left out; a link that stays inside is followed.
+// TestSkillsStayInside checks that links out of the repository are skipped, and that a link inside
+// it is followed.
 func TestSkillsStayInside(t *testing.T) {
 	t.Parallel()
 	root, away := t.TempDir(), t.TempDir()
@@ -53,7 +53,7 @@ func TestSkillsStayInside(t *testing.T) {
 	}
 }
 
-// TestSkillsAreFiles: what is no regular file is left out, and holds nothing up.
+// TestSkillsAreFiles checks that anything but a regular file is skipped and does not block.
 func TestSkillsAreFiles(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -76,7 +76,7 @@ func TestSkillsAreFiles(t *testing.T) {
 	}
 }
 
-// TestSkillsAreBounded: 200 skills of a repository, and 64 KiB of each.
+// TestSkillsAreBounded checks the limits: 200 skills per repository and 64 KiB per skill.
 func TestSkillsAreBounded(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -1,6 +1,6 @@
 package maintenance
 
-// What a glance at a workspace finds, sealing in the background, and files outside of
+// Cheap checks of a workspace, sealing in the background, and validation of files outside
 // workspaces.
 
 import (
@@ -27,7 +27,7 @@ import (
 	"ac/workspace/workspacetest"
 )
 
-// glance is what the cheap checks find in a directory, without the space on its disk.
+// glance returns the result of the cheap checks, without the finding about disk space.
 func glance(t *testing.T, all *company.Host, dir string) GlanceResult {
 	t.Helper()
 	found, err := company.Do(t.Context(), all, Folder.Glance, company.Dir{WorkspaceDir: dir})
@@ -38,7 +38,7 @@ func glance(t *testing.T, all *company.Host, dir string) GlanceResult {
 	return found
 }
 
-// TestGlance: a folder in any state has a result, whose status is that of its worst finding.
+// TestGlance checks that a folder in any state has a result with the status of its worst finding.
 func TestGlance(t *testing.T) {
 	t.Parallel()
 	all := companytest.New(t)
@@ -68,7 +68,7 @@ func TestGlance(t *testing.T) {
 	}
 }
 
-// seal seals a workspace that has a log.
+// seal adds a log to a workspace and seals it.
 func seal(t *testing.T, all *company.Host, w *workspace.Workspace) error {
 	t.Helper()
 	addRun(t, w)
@@ -88,8 +88,8 @@ func addRun(t *testing.T, w *workspace.Workspace) {
 	}
 }
 
-// TestSealEvery seals what the process has opened, reports a key that it may not use and tries
-// again, and ends at once: a workspace whose turn comes after the end is left alone.
+// TestSealEvery checks that SealEvery seals open workspaces, and reports and retries a refused key.
+// After its context is canceled, it does not seal the next workspace.
 func TestSealEvery(t *testing.T) {
 	t.Parallel()
 	all := companytest.New(t)
@@ -133,7 +133,8 @@ func TestSealEvery(t *testing.T) {
 	}
 }
 
-// TestValidateFile follows links and refuses what is no file of bounded size, by its name.
+// TestValidateFile checks that links are followed. Errors about missing and oversized files name
+// the file.
 func TestValidateFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

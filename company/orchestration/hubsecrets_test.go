@@ -1,7 +1,6 @@
 package orchestration
 
-// What the hub keeps stays where it is: its keys, tokens and orders are in nothing that
-// leaves the machine or that a client reads.
+// The hub's secrets: its keys, tokens and orders never leave the machine and reach no client.
 
 import (
 	"encoding/json"
@@ -22,11 +21,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// hubMark is in every file of the hub.
+// hubMark is part of every planted secret.
 const hubMark = "HUBKEEPS"
 
-// plantHub writes every kind of file that the folder of a hub has, each with a marker of its
-// own. The damaged ones cannot be read, which has to be told without what they say.
+// plantHub writes every kind of file of a hub's folder, each with its own markers. If damaged, some
+// files are invalid, and errors about them must not quote their content.
 func (y *yard) plantHub(t *testing.T, damaged bool) {
 	t.Helper()
 	n := 0
@@ -72,7 +71,7 @@ func (y *yard) plantHub(t *testing.T, damaged bool) {
 	}
 }
 
-// hubFound are the files below a directory that have a marker, by name or content.
+// hubFound returns the files below a directory with a marker in their name or content.
 func hubFound(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	files := 0
@@ -93,8 +92,8 @@ func hubFound(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestHubKeepsItsSecrets looks for each of them in diagnostics, share packs, exports,
-// snapshots and lists, and in the messages about files that cannot be read.
+// TestHubKeepsItsSecrets checks that no marker is in diagnostics, share packs, exports, snapshots,
+// lists, or the errors about invalid files.
 func TestHubKeepsItsSecrets(t *testing.T) {
 	t.Parallel()
 	for _, damaged := range []bool{false, true} {
@@ -108,7 +107,7 @@ func TestHubKeepsItsSecrets(t *testing.T) {
 	}
 }
 
-// readHub reads whatever shows machines, sessions and health.
+// readHub calls everything that shows machines, sessions or health.
 func (y *yard) readHub(t *testing.T, damaged bool) {
 	t.Helper()
 	ctx, c, folder := t.Context(), y.c, y.c.Host().In(y.c.Workspace().Dir())
@@ -151,7 +150,7 @@ func (y *yard) readHub(t *testing.T, damaged bool) {
 	}
 }
 
-// exportHub makes everything that is taken elsewhere.
+// exportHub creates everything that leaves the machine: a share pack and exports.
 func (y *yard) exportHub(t *testing.T) {
 	t.Helper()
 	made, err := workforce.Operations{In: y.c.In}.CreateSharePack(t.Context(), workforce.CreateSharePackParams{ProjectID: y.project, CreatedBy: "human"})

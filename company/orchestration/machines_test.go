@@ -24,7 +24,7 @@ import (
 
 const workerID = "wkr_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
-// keep writes a file of the hub.
+// keep writes a file of the workspace with private permissions.
 func (y *yard) keep(t *testing.T, name, text string) {
 	t.Helper()
 	err := durable.MkdirAll(y.c.Workspace().FS, filepath.ToSlash(filepath.Dir(name)), 0o700)
@@ -36,14 +36,14 @@ func (y *yard) keep(t *testing.T, name, text string) {
 	}
 }
 
-// joined records a hub with a worker.
+// joined writes the records of a hub and one worker.
 func (y *yard) joined(t *testing.T) {
 	t.Helper()
 	y.keep(t, fleet.ConfigFile, "schema_version: 1\ntype: hub\nhub_id: abcdefghij\ncarrier: embedded\n")
 	y.keep(t, fleet.WorkerFile(workerID), "schema_version: 1\ntype: worker_record\nid: "+workerID+"\nname: box\nrole: worker\nslots: 2\nstate: active\ninvited_at: 2026-01-02T03:04:05.678Z\n")
 }
 
-// away makes a run with a session on the worker, and its attempt.
+// away creates a run with a session and an attempt on the worker, and returns the session's ref.
 func (y *yard) away(t *testing.T, reach string) string {
 	t.Helper()
 	made, err := runs.Create(t.Context(), y.c.Workspace(), y.project, y.agent, "cmd")
@@ -77,8 +77,8 @@ func as(role string) company.PersonParams {
 	return company.PersonParams{ActorID: "somebody", ActorRole: role}
 }
 
-// TestOneWordWithoutAHub: everything that needs a hub that does not run says so in the same words
-// and with the same reason, whatever was asked for, and a hub that ends meanwhile counts, too.
+// TestOneWordWithoutAHub checks requests that need a running hub. Without one, or if it ends during
+// the request, all fail with the same reason and words.
 func TestOneWordWithoutAHub(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
@@ -111,14 +111,14 @@ func TestOneWordWithoutAHub(t *testing.T) {
 		t.Errorf("the session says %q: %v", record.Error, err)
 	}
 	fleettest.Start(t, y.c.Workspace(), func(string, json.RawMessage) (any, error) {
-		runtime.Goexit() // it ends and does not answer
+		runtime.Goexit() // ends without an answer
 		return nil, nil
 	})
 	everything()
 }
 
-// TestMachinesWithoutAHub: nothing fails for want of a hub that only looks; what needs one
-// says how to start it, and the folder of the hub is not made.
+// TestMachinesWithoutAHub checks that read-only requests work without a hub. Requests that need one
+// name the command that starts it, and the hub's folder is not created.
 func TestMachinesWithoutAHub(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
@@ -161,8 +161,8 @@ func TestMachinesWithoutAHub(t *testing.T) {
 	}
 }
 
-// TestMachinesRoles: a person or a CEO changes machines, and every decision is in the audit
-// log.
+// TestMachinesRoles checks that only a human or a CEO may change machines, and that every denial is
+// in the audit log.
 func TestMachinesRoles(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
@@ -226,8 +226,8 @@ func TestMachinesRoles(t *testing.T) {
 	}
 }
 
-// TestAbandon: a session of a hub that is gone is given up by the word of somebody above a
-// worker: the run has failed, nothing of the attempt counts later.
+// TestAbandon checks that somebody above a worker can abandon a session whose hub is gone: the run
+// fails and the attempt is fenced.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain keeps the sockets of these tests in a directory of their own, whose path is short.
+// TestMain puts the sockets of these tests into their own directory with a short path.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "ac")
 	if err == nil {

@@ -80,8 +80,8 @@ func (y *yard) start(p *doc.Placement, change func(*StartRunParams)) StartRunPar
 	return s
 }
 
-// TestPlacementRefusals: what a session on another machine cannot be given is refused before
-// anything is made, and whatever any would mean.
+// TestPlacementRefusals checks that parameters that another machine cannot honor are refused before
+// anything is created, for "remote" and for "any".
 func TestPlacementRefusals(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
@@ -111,7 +111,8 @@ func TestPlacementRefusals(t *testing.T) {
 	}
 }
 
-// TestPlacementOf: the caller's word counts whole, then the agent's, then the hub's.
+// TestPlacementOf checks the precedence of placements: the caller's, then the agent's, then the
+// hub's. Each counts as a whole.
 func TestPlacementOf(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
@@ -162,8 +163,8 @@ func TestPlacementOf(t *testing.T) {
 	}
 }
 
-// TestPlacedByTheHub: the hub is asked with everything that the worker needs: the program is not
-// looked for here, and the commit is settled.
+// TestPlacedByTheHub checks the request to the hub: it has all that the worker needs, with the
+// commit resolved. The program is not looked up on this machine.
 func TestPlacedByTheHub(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)

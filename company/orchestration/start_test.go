@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestProgramWarnings says of a start that its program is not that of the last run, and that its
-// provider is in cooldown; nothing where neither is known.
+// TestProgramWarnings checks the warnings at a start: a program version other than the last run's,
+// and a provider in cooldown. Without either, there is no warning.
 func TestProgramWarnings(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")

@@ -14,8 +14,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestUnreachable: a session whose machine has been silent for more than half of its lease
-// waits for somebody's word; lists show where it is, snapshots how the machines do.
+// TestUnreachable checks that a session needs a decision once its machine has been silent for more
+// than half of the lease. Snapshots show its worker and the state of the machines.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)

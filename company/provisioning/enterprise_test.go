@@ -15,10 +15,10 @@ import (
 	"ac/workspace/validate"
 )
 
-// places are what a company of departments can be made in.
+// places lists the kinds of directories in which an enterprise can be created.
 func places() []string { return []string{"absent", "empty directory", "empty workspace"} }
 
-// placed makes one of these.
+// placed creates a directory of the given kind.
 func placed(t *testing.T, place string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "ws")
@@ -35,13 +35,13 @@ func placed(t *testing.T, place string) (dir string) {
 	return dir
 }
 
-// in is the folder of a path.
+// in returns the folder at a path.
 func in(all *company.Host, dir string) provisioning.Folder {
 	return provisioning.Folder{InFolder: company.InFolder{Folder: all.In(dir)}}
 }
 
-// TestTwoAtOnce has two processes ask for the defaults of one directory: there is one
-// company, and both see all of it.
+// TestTwoAtOnce has four hosts ensure an enterprise in one directory concurrently. It checks that
+// exactly one creates it and that all see all of it.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, place := range places() {
@@ -81,8 +81,8 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestBootstrapsAtOnce has processes make one company in a directory that is absent,
-// empty, or an empty workspace: they all get the same one.
+// TestBootstrapsAtOnce has four hosts create the same enterprise concurrently in a directory that
+// is absent, empty, or an empty workspace. It checks that all get the same result.
 func TestBootstrapsAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, place := range places() {
@@ -112,7 +112,7 @@ func TestBootstrapsAtOnce(t *testing.T) {
 	}
 }
 
-// TestStarterFiles pins that each new agent finds its guidance, role and skills.
+// TestStarterFiles checks that each new agent has its guidance, role, skills and journal files.
 func TestStarterFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")

@@ -19,8 +19,8 @@ import (
 	"ac/workspace"
 )
 
-// TestNothingAtWorkIsReplaced holds back a replacement while a job's runner lives
-// or a tick goes on, and not for what they leave behind.
+// TestNothingAtWorkIsReplaced checks that a company cannot be replaced while a job's runner lives
+// or a tick runs. Stale records of either do not block it.
 func TestNothingAtWorkIsReplaced(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")
@@ -64,8 +64,8 @@ func TestNothingAtWorkIsReplaced(t *testing.T) {
 	}
 }
 
-// TestWorkflowsTravel exports a new company and imports it elsewhere: its workflows are
-// found there, and run by the agents that came with them.
+// TestWorkflowsTravel exports a new company and imports it elsewhere. It checks that its workflows
+// are found there and that the imported agents can run them.
 func TestWorkflowsTravel(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

@@ -1,6 +1,6 @@
 package workforce
 
-// Runs that are conversations, and the files that were attached to them.
+// Runs that are conversations, and their attachments.
 
 import (
 	"os"
@@ -18,8 +18,8 @@ import (
 	"ac/workspace/workspacetest"
 )
 
-// TestSpokenRuns: a fresh run of a provider that can be talked with, or one that was, is a
-// conversation. Commands, workflows, and runs that ended without a word are none.
+// TestSpokenRuns checks which runs are conversations: new runs of an interactive provider, and runs
+// that had a conversation. Commands, workflows and runs that ended without one are not.
 func TestSpokenRuns(t *testing.T) {
 	t.Parallel()
 	all, w := companytest.New(t), workspacetest.New(t, workspace.SystemEnv())
@@ -92,7 +92,7 @@ func TestSpokenRuns(t *testing.T) {
 	}
 }
 
-// TestAttachments: only a file that lies directly among the attachments of its own run is one.
+// TestAttachments checks that only files directly in the run's own attachments folder are readable.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	all, w := companytest.New(t), workspacetest.New(t, workspace.SystemEnv())

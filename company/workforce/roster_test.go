@@ -1,7 +1,7 @@
 package workforce
 
-// What lists for people say of agents: what each does, whether it can be started here, and
-// which can be given work or be talked with.
+// Agents in lists for people: what each does, whether it can be started here, and which can be
+// given work or a conversation.
 
 import (
 	"os"
@@ -18,8 +18,8 @@ import (
 	"ac/workspace/workspacetest"
 )
 
-// TestOccupy: of an agent's live runs the one that asks is shown, in any order; runs of others
-// are not.
+// TestOccupy checks that an agent's row shows its own live run and, in any order, prefers one that
+// asks.
 func TestOccupy(t *testing.T) {
 	t.Parallel()
 	run := func(id, agent, state string) company.RunRow {
@@ -48,8 +48,8 @@ func TestOccupy(t *testing.T) {
 	}
 }
 
-// TestCannotStart: a configured command is believed, a program is looked for, and an agent
-// that has to be named says how.
+// TestCannotStart checks why a provider cannot be started. A configured command counts as present,
+// a program must exist, and an ACP agent without a command names the remedy.
 func TestCannotStart(t *testing.T) {
 	t.Parallel()
 	there := filepath.Join(t.TempDir(), "there")
@@ -72,9 +72,9 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// TestAgentsForWork: runs are given to workers whose provider has a command or can be talked
-// with; talks go to the first by name, commands of their own document included. Secretaries
-// get neither.
+// TestAgentsForWork checks which agents can be given a run or a conversation. Runs go to workers
+// with a command or an interactive provider. Without a named agent, a conversation goes to the
+// first suitable agent by name. Secretaries get neither.
 func TestAgentsForWork(t *testing.T) {
 	t.Parallel()
 	all, w := companytest.New(t), workspacetest.New(t, workspace.SystemEnv())

@@ -6,8 +6,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestUnread counts the messages of others behind the last one that was read. Where that one
-// is gone all count.
+// TestUnread checks that the messages of others after the last read one count as unread. If that
+// message is gone, all count.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	messages := []doc.Message{

@@ -17,7 +17,7 @@ import (
 const (
 	project = "proj_x"
 	created = "2026-01-01T00:00:00.000Z"
-	// age is what created adds to a score.
+	// age is the part of a score that comes from the date created.
 	age    = 1.7672256
 	secret = "sk-aaaaaaaaaaaaaaaaaaaaaaaa"
 )
@@ -55,7 +55,7 @@ func (s stage) write(name, text string) {
 	}
 }
 
-// run writes the record of a run with what it says of its context cycles.
+// run writes the record of a run. cycles is the part about its context cycles.
 func (s stage) run(id, cycles string) {
 	s.Helper()
 	s.write(workspace.RunFile(project, id), "schema_version: 1\ntype: run\nid: "+id+"\nproject_id: proj_x\nagent_id: agent_x\nprovider: codex\ncreated_at: "+created+
@@ -63,7 +63,7 @@ func (s stage) run(id, cycles string) {
 	s.write(workspace.LogFile(project, id), "")
 }
 
-// artifact writes an artifact; head is more front matter.
+// artifact writes an artifact. head is additional front matter.
 func (s stage) artifact(kind, id, title, visibility, head, body string) {
 	s.Helper()
 	version := 1
@@ -74,7 +74,7 @@ func (s stage) artifact(kind, id, title, visibility, head, body string) {
 		version, kind, id, created, title, visibility, head, body))
 }
 
-// memory writes an approved delta of version 2.
+// memory writes a memory delta of version 2 and the review that approves it.
 func (s stage) memory(id, title, rationale, body string) {
 	s.Helper()
 	s.artifact("memory_delta", id, title, "org", "project_id: proj_x\ntarget_file: work/projects/proj_x/memory.md\npatch_file: work/projects/proj_x/artifacts/"+id+
@@ -85,7 +85,7 @@ func (s stage) memory(id, title, rationale, body string) {
 		".patch\npolicy:\n  allowed: true\n  rule_id: vis.org\n  reason: org_visible\nnotes: \"\"\n")
 }
 
-// plan plans for a manager.
+// plan makes a context plan, by default for a manager.
 func (s stage) plan(r contextplan.Request) contextplan.Plan {
 	s.Helper()
 	r.ProjectID = project
@@ -99,7 +99,7 @@ func (s stage) plan(r contextplan.Request) contextplan.Plan {
 	return plan
 }
 
-// entry is what a plan says of a source.
+// entry returns the trace entry of a source.
 func (s stage) entry(p contextplan.Plan, source string) contextplan.Entry {
 	s.Helper()
 	at := slices.IndexFunc(p.Trace, func(e contextplan.Entry) bool { return e.SourceID == source })
@@ -116,8 +116,8 @@ func (s stage) expect(e contextplan.Entry, decision, reason string, score float6
 	}
 }
 
-// TestContextCycles pins that runs that ran out of context are a warning: those that
-// counted more than none, with where the figure comes from.
+// TestContextCycles checks that the plan has a warning note for each run with at least one context
+// cycle, with the source of the count.
 func TestContextCycles(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -152,8 +152,8 @@ func TestContextCycles(t *testing.T) {
 	}
 }
 
-// TestScores pins that what is filtered shows the score of its kind, wherever its
-// secret stands, and what is chosen that score and its age.
+// TestScores checks that an item filtered for a secret gets the score of its kind, wherever the
+// secret is. An included item gets that score plus its age score.
 func TestScores(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -175,8 +175,8 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// TestRepeatedRefs pins that a ref that was named before is left out without a trace,
-// past the limit too.
+// TestRepeatedRefs checks that a repeated ref is dropped without a trace entry, even past the
+// limit.
 func TestRepeatedRefs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -195,8 +195,7 @@ func TestRepeatedRefs(t *testing.T) {
 	s.expect(s.entry(p, "seed:note:b"), "filtered_limit", "max_refs_reached", 10000)
 }
 
-// TestUnreadableSeed pins that an artifact of which nobody can tell who may see it is
-// put into no context.
+// TestUnreadableSeed checks that an artifact with unreadable visibility is left out of the context.
 func TestUnreadableSeed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -1,6 +1,6 @@
 package files
 
-// Files that wait for a human.
+// Files that need a human's approval.
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 	"ac/workspace"
 )
 
-// guarded makes the project one whose files wait for a human.
+// guarded makes the project require a human's approval for its files.
 func (s *stage) guarded(t *testing.T) {
 	t.Helper()
 	name := filepath.Join(s.dir, workspace.ProjectFile(s.project))
@@ -75,7 +75,7 @@ func TestApproval(t *testing.T) {
 	if _, err := s.Revert(t.Context(), Undo{ProjectID: s.project, CheckpointID: done.CheckpointID, Actor: o.Actor}); err != nil {
 		t.Errorf("a manager takes it back: %v", err)
 	}
-	// What applied the proposal, and what took that back, can be told.
+	// Each checkpoint records the proposal that it applied or the checkpoint that it reverts.
 	list, err := Checkpoints(s.Workspace, s.project, 9, nil)
 	if err != nil || len(list) != 2 || list[1].Proposal != id || list[1].Reverts != "" || list[0].Reverts != done.CheckpointID || list[0].Proposal != "" {
 		t.Errorf("%+v, %v", list, err)
@@ -111,7 +111,7 @@ func TestApprovalDenied(t *testing.T) {
 	if _, err := s.Apply(t.Context(), o); !fault.Is(err, fault.Denied) {
 		t.Errorf("a worker: %v", err)
 	}
-	// What changed since the proposal is not applied over.
+	// An approval does not overwrite a file that changed since the proposal.
 	o.Actor = policy.Actor{ID: "mia", Role: "manager"}
 	_, err = s.Apply(t.Context(), o)
 	ruling.ArtifactID, ruling.Decision = waiting(t, err), governance.Approved

@@ -1,6 +1,6 @@
 package files
 
-// Diffs, held to what git and patch make of them.
+// Diffs, checked with git apply and patch.
 
 import (
 	"fmt"
@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDiffsApply holds diffs of random edits to what git apply and patch make of them.
+// TestDiffsApply checks diffs of random edits: git apply must produce the new file, and patch must
+// accept them.
 func TestDiffsApply(t *testing.T) {
 	t.Parallel()
 	dir := resolved(t)
@@ -42,7 +43,7 @@ func TestDiffsApply(t *testing.T) {
 		}
 		context := rapid.IntRange(0, 6).Draw(t, "context")
 		if old != "" && !strings.HasSuffix(old, "\n") {
-			context = max(context, 1) // without context git takes another line like the last one for it, also by its own diffs
+			context = max(context, 1) // without context, git can mistake an equal line for the last one, even in its own diffs
 		}
 		diff, ok := Compare(path, was, is).Unified(context, 1<<20)
 		if !ok {
@@ -57,7 +58,7 @@ func TestDiffsApply(t *testing.T) {
 	})
 }
 
-// edited is a text with some of its lines exchanged for those of another one.
+// edited returns a text with some lines replaced or, at random, an entirely new text.
 func edited(t *rapid.T, old string, text *rapid.Generator[string]) string {
 	if rapid.Bool().Draw(t, "new") {
 		return text.Draw(t, "fresh")
@@ -71,7 +72,7 @@ func edited(t *rapid.T, old string, text *rapid.Generator[string]) string {
 	return strings.Join(split, "")
 }
 
-// holds applies a diff by git, and lets patch try it.
+// holds applies a diff with git and, if patch is installed, dry-runs it with patch.
 func holds(t *rapid.T, at, path string, was, is Side, diff string, context int) {
 	file := filepath.Join(at, path)
 	must := func(err error) {
@@ -91,7 +92,7 @@ func holds(t *rapid.T, at, path string, was, is Side, diff string, context int) 
 			t.Fatalf("%s: %v\n%s\n%s", program, err, said, diff)
 		}
 	}
-	// Without a hunk patch knows no name that has a blank, not even from git itself.
+	// Without a hunk, patch cannot parse a name with a blank, even in git's own diffs.
 	if _, err := exec.LookPath("patch"); err == nil && context > 0 && strings.Contains(diff, "\n--- ") {
 		run("patch", "-p1", "--dry-run", "--force", "--binary")
 	}

@@ -1,6 +1,6 @@
 package files
 
-// Proposed files, as a person and an agent have them.
+// Applying and reverting proposed files of runs, callers and jobs.
 
 import (
 	"encoding/json"
@@ -57,7 +57,7 @@ func TestApplyARun(t *testing.T) {
 	if told := s.applied(t, run); len(told) != 1 || !strings.Contains(told[0], *done.CheckpointID) {
 		t.Errorf("%q", told)
 	}
-	// The same once more has nothing to do.
+	// The same order again is a no-op.
 	again, err := s.Apply(t.Context(), s.all(t, run))
 	if err != nil || again.Skipped != 3 || again.CheckpointID != nil {
 		t.Errorf("%+v, %v", again, err)
@@ -65,7 +65,7 @@ func TestApplyARun(t *testing.T) {
 	s.revertTwice(t, *done.CheckpointID, want)
 }
 
-// revertTwice takes a checkpoint back, and that one, too.
+// revertTwice reverts a checkpoint, and then reverts the revert.
 func (s *stage) revertTwice(t *testing.T, id string, after map[string]string) {
 	t.Helper()
 	undone, err := s.Revert(t.Context(), Undo{ProjectID: s.project, CheckpointID: id, Actor: human()})
@@ -93,8 +93,8 @@ func (s *stage) revertTwice(t *testing.T, id string, after map[string]string) {
 	}
 }
 
-// TestAPersonsEdits keeps what a person changed elsewhere in the file, and refuses a file
-// where both changed the same place.
+// TestAPersonsEdits checks that a person's edits elsewhere in a file are merged, and that edits of
+// the same place are refused as a conflict.
 func TestAPersonsEdits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -134,7 +134,8 @@ func TestAPersonsEdits(t *testing.T) {
 	}
 }
 
-// TestACallersContent replaces a file as it is, unless it bears the id of an artifact.
+// TestACallersContent checks that a caller's content replaces the whole file. If it carries an
+// artifact's id, it is merged instead.
 func TestACallersContent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -163,7 +164,7 @@ func TestACallersContent(t *testing.T) {
 	}
 }
 
-// TestModes makes a program of a file, and keeps the modes of others.
+// TestModes checks that an apply can make a file executable and otherwise keeps file modes.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -259,7 +260,7 @@ func TestAChangeSinceTheApply(t *testing.T) {
 	}
 }
 
-// TestAnAnswer applies what a job answered, merged with what a person did since.
+// TestAnAnswer applies a job's answer and checks that it is merged with a person's later edits.
 func TestAnAnswer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -293,7 +294,7 @@ func TestAnAnswer(t *testing.T) {
 	if err != nil || len(list.Files) != 4 || !list.Files[0].Merged || list.Files[3].Problem != NoSelection || list.Target.RepoID != "repo" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	// Another process finds them by their ids.
+	// A new service, like another process, finds the files by their ids.
 	s.Service = s.service(t, s.Workspace)
 	o := s.order()
 	o.Wanted.IDs = []string{ID("job_1", "a.txt"), ID("job_1", "new.txt"), ID("job_1", "gone.txt")}

@@ -1,6 +1,6 @@
 package files
 
-// Who may apply, and what a target must be.
+// Who may apply files, and to which targets.
 
 import (
 	"encoding/json"
@@ -43,12 +43,13 @@ func TestWhoMay(t *testing.T) {
 		t.Error(err)
 	}
 	text, err := os.ReadFile(filepath.Join(s.dir, workspace.AuditLog))
-	if err != nil || strings.Count(string(text), `"resource_kind":"file_artifact"`) != 9 { // four denials of two events each
+	if err != nil || strings.Count(string(text), `"resource_kind":"file_artifact"`) != 9 { // two for each of four denials, one for the success
 		t.Errorf("%s, %v", text, err)
 	}
 }
 
-// TestTheSameRequest answers a client_ref twice with the same and writes once.
+// TestTheSameRequest checks that a request with the same client_ref is idempotent: it gets the
+// same result and writes once.
 func TestTheSameRequest(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -105,7 +106,7 @@ func TestTargets(t *testing.T) {
 	if !fault.Is(err, fault.TargetAmbiguous) {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.Apply(t.Context(), s.all(t, run)); err != nil { // made for the one that the run is of
+	if _, err := s.Apply(t.Context(), s.all(t, run)); err != nil { // the default target is the run's repository
 		t.Errorf("%v", err)
 	}
 	if tree(t, s.repo)["a.txt"] != "into the worktree\n" {
@@ -113,7 +114,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// answered is a job that answered with a new file, made for a repository, "" for an unknown one.
+// answered writes a job whose answer is one new file for repo, and returns the file's id. If repo
+// is "", the job names no repository.
 func (s *stage) answered(t *testing.T, job, repo, name string) (id string) {
 	t.Helper()
 	dir := filepath.Join(s.dir, workspace.JobDir(s.project, job))
@@ -134,8 +136,8 @@ func (s *stage) answered(t *testing.T, job, repo, name string) (id string) {
 	return id
 }
 
-// TestTargetOfSeveral: files that were made for several repositories have no default target,
-// whichever of them is found first.
+// TestTargetOfSeveral checks that files made for several repositories have no default target, in
+// any order.
 func TestTargetOfSeveral(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

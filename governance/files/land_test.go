@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// newLanding is a stage whose git knows who Ann is, and nothing of this machine's user.
+// newLanding returns a stage whose git user is Ann, isolated from this machine's git settings.
 func newLanding(t testing.TB) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -62,7 +62,7 @@ func (s *stage) change(t testing.TB, run string, how func(*doc.Run)) {
 	}
 }
 
-// landings counts the events of a run that say it was landed.
+// landings counts the landed events of a run.
 func (s *stage) landings(t testing.TB, run string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, workspace.LogFile(s.project, run)))
@@ -74,14 +74,15 @@ func (s *stage) landings(t testing.TB, run string) int {
 
 func (s *stage) head(t testing.TB) string { return git(t, s.repo, "rev-parse", "HEAD") }
 
-// standing is what a refused landing leaves as it is.
+// standing returns the state of the repository that a refused landing must not change.
 func (s *stage) standing(t testing.TB) string {
 	t.Helper()
 	return git(t, s.repo, "for-each-ref") + "\n" + git(t, s.repo, "status", "--porcelain") + fmt.Sprint(tree(t, s.repo)) +
 		git(t, s.repo, "ls-files", "--stage") + git(t, s.repo, "worktree", "list")
 }
 
-// unusualWork makes what a worktree can hold.
+// unusualWork fills a worktree with every kind of change: odd names, binary content, a link, a
+// program, a rename, a deletion and an ignored file.
 func unusualWork(t testing.TB, dir string) {
 	t.Helper()
 	put(t, dir, "a.txt", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n")
@@ -111,7 +112,7 @@ func TestLand(t *testing.T) {
 	git(t, dir, "config", "user.name", "Ann")
 	git(t, dir, "add", "a.txt")
 	git(t, dir, "commit", "--quiet", "-m", "The agent's own")
-	put(t, s.repo, "mine.txt", "mine\n") // neither known to git nor in the way
+	put(t, s.repo, "mine.txt", "mine\n") // untracked, but not in the way
 	want := tree(t, dir)
 	delete(want, "built.log")
 	want["mine.txt"] = "mine\n"
@@ -156,8 +157,8 @@ func TestLand(t *testing.T) {
 	}
 }
 
-// TestLandOnWhatMoved lands on a branch that went on: other files, and other lines of the
-// same file, are merged.
+// TestLandOnWhatMoved lands on a branch that has moved on. It checks that changes of other files,
+// and of other lines of the same file, are merged.
 func TestLandOnWhatMoved(t *testing.T) {
 	t.Parallel()
 	s := newLanding(t)
@@ -183,8 +184,8 @@ func TestLandOnWhatMoved(t *testing.T) {
 	}
 }
 
-// TestLandElsewhere lands on branches that are not checked out, from a folder below the
-// repository, from the branch of a worktree that is gone, and keeps worktrees.
+// TestLandElsewhere lands on a branch that is not checked out and keeps the worktree. It also lands
+// from a removed worktree's branch, with a folder below the repository as the root.
 func TestLandElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newLanding(t)
@@ -214,7 +215,8 @@ func TestLandElsewhere(t *testing.T) {
 	}
 }
 
-// TestNothingToLand: a run that changed nothing, and one whose changes are there already.
+// TestNothingToLand checks that a landing is a no-op for a run without changes and for one whose
+// changes the branch already has.
 func TestNothingToLand(t *testing.T) {
 	t.Parallel()
 	s := newLanding(t)
@@ -231,8 +233,7 @@ func TestNothingToLand(t *testing.T) {
 	}
 }
 
-// TestLandWhileIdle lands the work of a session that waits for its next turn. Its worktree
-// stays.
+// TestLandWhileIdle checks that a live session can be landed only while it is idle.
 func TestLandWhileIdle(t *testing.T) {
 	t.Parallel()
 	s := newLanding(t)
@@ -249,8 +250,8 @@ func TestLandWhileIdle(t *testing.T) {
 	}
 }
 
-// TestLandWritesInTheWorkspace: what git says goes to a file of the workspace, and not through a
-// link that somebody put there to another place.
+// TestLandWritesInTheWorkspace checks that a landing does not write git's output through a link
+// that leads out of the workspace.
 func TestLandWritesInTheWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newLanding(t)
@@ -277,7 +278,8 @@ func TestLandWritesInTheWorkspace(t *testing.T) {
 	}
 }
 
-// TestHooksAreNotRun: a hook that would fail is not run, and that is reported.
+// TestHooksAreNotRun checks that a landing skips the repository's hooks and reports those that a
+// commit would have run.
 func TestHooksAreNotRun(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"", "hooks"} {
@@ -302,8 +304,8 @@ func TestHooksAreNotRun(t *testing.T) {
 	}
 }
 
-// TestLineEnds lands in a repository whose files lie there with other line ends than in
-// its commits.
+// TestLineEnds lands in a repository whose files have other line endings in the work tree than in
+// commits (core.autocrlf).
 func TestLineEnds(t *testing.T) {
 	t.Parallel()
 	s := newLanding(t)
@@ -322,7 +324,7 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// TestLandApproval: a manager's landing waits for a human where the project asks for that.
+// TestLandApproval checks that a manager's landing waits for a human if the project requires it.
 func TestLandApproval(t *testing.T) {
 	t.Parallel()
 	s := newLanding(t)
@@ -365,7 +367,7 @@ func TestLandApproval(t *testing.T) {
 	if done, err := s.Resolve(t.Context(), ruling); err != nil || done.ReviewID == "" || s.landings(t, other) != 0 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	// A denial is recorded where an approval is: in the log of the run, about the run.
+	// A denial is logged where an approval is: in the run's log, with the run as its resource.
 	for log, want := range map[string]int{workspace.LogFile(s.project, other): 1, workspace.AuditLog: 0} {
 		text, err := os.ReadFile(filepath.Join(s.dir, log))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

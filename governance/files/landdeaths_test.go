@@ -1,6 +1,6 @@
 package files
 
-// Processes that are killed while they land a run, and gits that are killed under them.
+// Crash recovery of landings: the landing process or its git is killed.
 
 import (
 	"context"
@@ -24,13 +24,13 @@ import (
 
 var landings = flag.Int("landings", 0, "how many landings are killed at random times, on top of those that are killed at their steps")
 
-// playLanding is a process that lands a run.
+// playLanding lands a run in a process of its own.
 func playLanding(s *Service, args []string) error {
 	_, err := s.Land(context.Background(), LandOrder{ProjectID: args[1], RunID: args[3], Message: "Do it", Actor: human()})
 	return err
 }
 
-// wrapper is a git that counts its calls, and kills who calls it before or after the n-th.
+// wrapper is a git that counts its calls and kills its caller before or after the n-th call.
 const wrapper = `#!/bin/sh
 n=$(($(cat "$AC_TEST_COUNT" 2>/dev/null) + 1))
 echo $n >"$AC_TEST_COUNT"
@@ -42,7 +42,7 @@ kill -9 $PPID
 exit $code
 `
 
-// dying is a stage whose landings are killed.
+// dying is a stage with a landing process to be killed.
 type dying struct {
 	*stage
 	run, old, counter string
@@ -76,7 +76,7 @@ func newDying(t *testing.T, call int, variables ...string) *dying {
 	return d
 }
 
-// calls is how often git was called.
+// calls returns how often git was called.
 func (d *dying) calls(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(d.counter)
@@ -90,7 +90,8 @@ func (d *dying) calls(t *testing.T) int {
 	return n
 }
 
-// check looks at what a killed landing left, when the last git has ended, and lands again.
+// check waits until the last git has ended, checks the state that a killed landing left, and lands
+// again. It reports whether the killed landing had moved the branch.
 func (d *dying) check(t *testing.T, what string) (moved bool) {
 	t.Helper()
 	w := d.Workspace
@@ -115,7 +116,7 @@ func (d *dying) check(t *testing.T, what string) (moved bool) {
 	return moved
 }
 
-// landAgain lands a run that may be landed, and holds that it is there once.
+// landAgain lands a run that may already be landed and checks that it is landed exactly once.
 func (d *dying) landAgain(t *testing.T, what string) {
 	t.Helper()
 	done, err := d.Land(t.Context(), d.landOrder(d.run))
@@ -149,7 +150,7 @@ func (d *dying) landAgain(t *testing.T, what string) {
 	}
 }
 
-// stride is how many steps are left out, none in a campaign.
+// stride returns the step between tested calls: the usual one, or 1 in a campaign (-landings).
 func stride(usual int) int {
 	if *landings > 0 {
 		return 1
@@ -157,8 +158,8 @@ func stride(usual int) int {
 	return usual
 }
 
-// TestLandingKilledAtGit kills landings before and after their calls of git, which goes on
-// without them.
+// TestLandingKilledAtGit kills landings before and after their git calls. The orphaned git keeps
+// running.
 func TestLandingKilledAtGit(t *testing.T) {
 	t.Parallel()
 	total := newDying(t, 0)
@@ -185,7 +186,7 @@ func TestLandingKilledAtGit(t *testing.T) {
 	}
 }
 
-// TestLandingKilledAtFiles kills landings at calls of their file system.
+// TestLandingKilledAtFiles kills landings at their file system calls.
 func TestLandingKilledAtFiles(t *testing.T) {
 	t.Parallel()
 	seen := map[bool]int{}
@@ -194,7 +195,7 @@ func TestLandingKilledAtFiles(t *testing.T) {
 		err := d.lander.Run()
 		seen[d.check(t, fmt.Sprintf("killed at call %d", n))]++
 		if err == nil {
-			break // it lived
+			break // the landing has fewer calls and was not killed
 		}
 	}
 	if seen[true] < 2 || seen[false] < 2 {
@@ -202,7 +203,7 @@ func TestLandingKilledAtFiles(t *testing.T) {
 	}
 }
 
-// TestLandingKilledAnyTime is the campaign: landings that are killed at random times.
+// TestLandingKilledAnyTime is the campaign: it kills landings at random times.
 func TestLandingKilledAnyTime(t *testing.T) {
 	t.Parallel()
 	seen, whole := map[bool]int{}, time.Duration(0)
@@ -212,7 +213,7 @@ func TestLandingKilledAnyTime(t *testing.T) {
 		if err := d.lander.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if n == 0 { // lives, and says how long that takes
+		if n == 0 { // not killed: measures how long a landing takes
 			if err := d.lander.Wait(); err != nil {
 				t.Fatal(err)
 			}
@@ -227,8 +228,8 @@ func TestLandingKilledAnyTime(t *testing.T) {
 	t.Logf("%d landings in %s each: %v", *landings, whole, seen)
 }
 
-// TestGitKilled lands in repositories in which git itself was killed while it moved the
-// branch: with the tree half written, and with the index written and the branch not moved.
+// TestGitKilled lands after git itself was killed before it moved the branch. By then, git had
+// written nothing, half the tree, or the tree and the index.
 func TestGitKilled(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(t *testing.T, d *dying, commit string){
@@ -253,7 +254,7 @@ func TestGitKilled(t *testing.T) {
 	}
 }
 
-// interrupted leaves a landing whose git was killed.
+// interrupted leaves the state of a landing whose git was killed.
 func (d *dying) interrupted(t *testing.T, leave func(*testing.T, *dying, string)) {
 	t.Helper()
 	l := &landing{s: d.Service, o: d.landOrder(d.run)}
@@ -286,8 +287,8 @@ func (d *dying) interrupted(t *testing.T, leave func(*testing.T, *dying, string)
 	leave(t, d, commit)
 }
 
-// TestGitKilledAndEdited: what a person changed after git was killed stays, and stands in
-// the way.
+// TestGitKilledAndEdited checks that a person's edits after git was killed are kept and block the
+// landing.
 func TestGitKilledAndEdited(t *testing.T) {
 	t.Parallel()
 	d := newDying(t, 0)

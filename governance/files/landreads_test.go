@@ -1,6 +1,6 @@
 package files
 
-// The changes of a run that are read while a landing removes its worktree.
+// Reading the changes of a run while a landing removes its worktree.
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"ac/runs/changes"
 )
 
-// TestChangesWhileItLands lands a run between the list of its changes and their content: the
-// changes are read again from the commit, and are the same.
+// TestChangesWhileItLands lands a run after its changes are listed and before their content is
+// read. It checks that all changes are then read again from the commit.
 func TestChangesWhileItLands(t *testing.T) {
 	t.Parallel()
 	s := newLanding(t)

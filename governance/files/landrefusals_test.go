@@ -1,6 +1,6 @@
 package files
 
-// What cannot be landed: nothing is touched, and the error says why.
+// Refused landings: nothing changes, and the error names the reason.
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// refusal is a reason why a run is not landed. Its worktree has another text in a.txt.
+// refusal is a reason to refuse a landing. The run's worktree has a changed a.txt.
 type refusal struct {
 	name string
 	make func(t *testing.T, s *stage, run, dir string, o *LandOrder)
@@ -131,7 +131,7 @@ func refusals() []refusal {
 // conflicting runs a git command that ends in a conflict.
 func conflicting(dir string, args ...string) {
 	cmd := gitCommand(dir, args...)
-	_ = cmd.Run() // it fails
+	_ = cmd.Run() // fails because of the conflict
 }
 
 func TestLandRefused(t *testing.T) {

@@ -1,6 +1,6 @@
 package files
 
-// Paths that somebody hostile proposes.
+// Hostile paths: path traversal, git's own files and links.
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 	"ac/workspace"
 )
 
-// hostile are paths with the problems that they may have.
+// hostile returns paths, each with the problems that may be reported for it.
 func hostile(root string) map[string][]string {
 	list := map[string][]string{}
 	add := func(problem string, names ...string) {
@@ -43,7 +43,8 @@ func hostile(root string) map[string][]string {
 	return list
 }
 
-// ground is a repository with everything that a path can stumble over.
+// hostileGround creates a repository with links, submodules, a nested repository, a workspace and a
+// FIFO, and a directory outside of it.
 func hostileGround(t *testing.T) (root, outside string) {
 	t.Helper()
 	top := resolved(t)
@@ -109,7 +110,8 @@ func TestHostilePaths(t *testing.T) {
 	}
 }
 
-// everything is a tree with its links and git's own files.
+// everything returns the files of a directory by name, with git's own. For a link it has the type
+// only.
 func everything(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -131,7 +133,7 @@ func everything(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestContents refuses what is no text, too large, too many, or there twice.
+// TestContents checks that binary, oversized, surplus and duplicate files are refused.
 func TestContents(t *testing.T) {
 	t.Parallel()
 	root := resolved(t)
@@ -163,7 +165,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestAPartOfAWorkspace refuses roots that are the company's own files.
+// TestAPartOfAWorkspace checks that a root among the company's own files is refused.
 func TestAPartOfAWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -183,12 +185,12 @@ func TestAPartOfAWorkspace(t *testing.T) {
 	}
 }
 
-// TestASwappedLink swaps a directory for a symlink between the judgement and each call
-// that comes after it: nothing is ever written outside, nor into git's own files.
+// TestASwappedLink tests the race between check and use: it swaps a directory for a symlink before
+// the n-th call. Nothing may be written outside the root or into git's own files.
 func TestASwappedLink(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"outside", ".git"} {
-		for n := 1; ; n += 3 { // the last one has no such call
+		for n := 1; ; n += 3 { // until an apply has fewer than n calls
 			s := newStage(t)
 			outside := resolved(t)
 			put(t, outside, "b.txt", "two\n")
@@ -232,8 +234,8 @@ func TestASwappedLink(t *testing.T) {
 	}
 }
 
-// watched is a file system that says before each call of it, and of what is opened below
-// it.
+// watched is a file system that runs before() ahead of its calls, and of those of its
+// subdirectories.
 type watched struct {
 	durable.FS
 	before func()
@@ -270,7 +272,7 @@ func (w *watched) Stat(name string) (fs.FileInfo, error) {
 	return w.FS.Stat(name)
 }
 
-// plain is a file system that neither exchanges names nor gives files second ones.
+// plain is a file system without atomic exchange and without hard links.
 type plain struct{ durable.FS }
 
 func (p plain) Sub(name string) (durable.FS, error) {
@@ -284,7 +286,7 @@ func (plain) Link(from, to string) error {
 	return &os.LinkError{Op: "link", Old: from, New: to, Err: syscall.EPERM}
 }
 
-// TestAPlainFileSystem applies and reverts where renames are all there is.
+// TestAPlainFileSystem applies and reverts on a file system that supports only plain renames.
 func TestAPlainFileSystem(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

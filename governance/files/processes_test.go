@@ -1,6 +1,6 @@
 package files
 
-// Applying among processes, and dying while it goes on.
+// Applies from concurrent processes, and crashes during an apply.
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// roleVariable makes the test binary one of the processes of a test.
+// roleVariable names the environment variable that makes the test binary play a process of a test.
 const roleVariable = "AC_FILES_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -40,11 +40,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// applications is how often each of the crowd applies.
+// applications is how often each process of the crowd applies.
 const applications = 5
 
-// play is one process: of a crowd that applies to one file, or one that is killed at its
-// n-th call to a file system.
+// play runs one process. It is one of a crowd that applies to the same file, or it is killed at its
+// n-th file system call while it applies or lands.
 func play(role string, args []string) error {
 	ctx, env := context.Background(), workspace.SystemEnv()
 	env.LockPatience = time.Minute
@@ -95,7 +95,7 @@ func play(role string, args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(made)
 }
 
-// proposals change, make and remove files.
+// proposals returns proposals that change, create and delete files.
 func proposals() []Proposal {
 	return []Proposal{file("a.txt", "new\n"), {Path: "gone.txt", Delete: true}, file("new/deep/c.txt", "three\n"), file("sub/b.txt", "two, too\n")}
 }
@@ -112,9 +112,8 @@ func process(t *testing.T, role string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestACrowd lets eight processes of two workspaces apply to one file. It always is one
-// of the versions; each checkpoint has as its old bytes what another one wrote; and a
-// revert is right, or refused.
+// TestACrowd has eight processes of two workspaces apply to one file. It checks that the file, and
+// the old content in each checkpoint, is a whole version. Each revert is correct or refused.
 func TestACrowd(t *testing.T) {
 	t.Parallel()
 	s, other := newStage(t), newStage(t)
@@ -182,8 +181,8 @@ func (s *stage) revertInACrowd(t *testing.T, id, repo string, versions map[strin
 	}
 }
 
-// TestKills kills a process at its n-th call. After the next holder of the lock every
-// file is the new one and one event records it, or nothing happened.
+// TestKills kills an applying process at its n-th file system call. After recovery, the apply is
+// complete with one event, or absent.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{"a.txt": "new\n", "new/deep/c.txt": "three\n", "sub/b.txt": "two, too\n"}
@@ -193,7 +192,7 @@ func TestKills(t *testing.T) {
 		p := process(t, "killed", s.dir, s.project, strconv.Itoa(n))
 		err := p.Run()
 		old := time.Now().Add(-3 * time.Minute)
-		_ = os.Chtimes(filepath.Join(s.dir, ".local/locks/workspace.write.lock"), old, old) // as old as one that counts as stale
+		_ = os.Chtimes(filepath.Join(s.dir, ".local/locks/workspace.write.lock"), old, old) // makes the lock stale
 		if err := s.Workspace.Recover(t.Context()); err != nil {
 			t.Fatalf("killed at call %d: %v", n, err)
 		}
@@ -211,7 +210,7 @@ func TestKills(t *testing.T) {
 			t.Errorf("killed at call %d: %+v, %v", n, list, listErr)
 		}
 		if err == nil {
-			break // it lived
+			break // the apply has fewer calls and was not killed
 		}
 	}
 	if happened[true] < 2 || happened[false] < 2 {
@@ -219,8 +218,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// TestAFullDisk lets a write to the target fail, each in its turn. The tree is what it
-// was, byte for byte.
+// TestAFullDisk fails one write at a time, as a full disk does. It checks that the tree is then
+// unchanged, byte for byte.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -239,7 +238,7 @@ func TestAFullDisk(t *testing.T) {
 		if !strings.Contains(hit, ", write ") {
 			_ = s.Workspace.Recover(t.Context())
 			if got := tree(t, s.repo); !maps.Equal(got, base()) {
-				s = newStage(t) // it was decided before
+				s = newStage(t) // the apply had already committed
 			}
 			continue
 		}
@@ -252,7 +251,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestManyFiles applies as many files as a call takes.
+// TestManyFiles applies the maximum number of files of one call.
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

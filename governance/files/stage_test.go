@@ -1,7 +1,6 @@
 package files
 
-// What the tests of this package share: a workspace with a repository and a run in a
-// worktree of it.
+// Shared fixture: a workspace with a repository and a run in a worktree of that repository.
 
 import (
 	"errors"
@@ -60,7 +59,7 @@ type stage struct {
 	alive              map[string]bool
 }
 
-// base is what the repository holds at first.
+// base returns the initial files of the repository.
 func base() map[string]string {
 	return map[string]string{"a.txt": "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "gone.txt": "bye\n", "sub/b.txt": "two\n"}
 }
@@ -116,7 +115,7 @@ func (s *stage) service(t testing.TB, w *workspace.Workspace) *Service {
 	}
 }
 
-// run makes a run with a worktree and returns its id and its directory.
+// run creates a run with a worktree and returns the run's id and the worktree's directory.
 func (s *stage) run(t testing.TB) (id, tree string) {
 	t.Helper()
 	made, err := runs.Create(t.Context(), s.Workspace, s.project, "agent_a", "cmd")
@@ -148,14 +147,14 @@ func (s *stage) run(t testing.TB) (id, tree string) {
 
 func human() policy.Actor { return policy.Actor{ID: "human", Role: "human"} }
 
-// order is to apply what a caller sends.
+// order returns an order to apply the given proposals.
 func (s *stage) order(given ...Proposal) Order {
 	return Order{ProjectID: s.project, Wanted: Wanted{Given: given}, Actor: human()}
 }
 
 func file(name, content string) Proposal { return Proposal{Path: name, Content: &content} }
 
-// all is an order for everything that a run changed.
+// all returns an order to apply every change of a run.
 func (s *stage) all(t testing.TB, run string) Order {
 	t.Helper()
 	list, err := s.List(t.Context(), s.project, checkpoint.Source{RunID: run})
@@ -169,7 +168,7 @@ func (s *stage) all(t testing.TB, run string) Order {
 	return o
 }
 
-// tree is a directory as names and contents, without git's own.
+// tree returns the files of a directory by name, without .git.
 func tree(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -202,7 +201,8 @@ func tree(t testing.TB, dir string) map[string]string {
 	return found
 }
 
-// applied counts the events of a run, or of no run, that tell of applied files.
+// applied returns the log lines that record applied files: those of a run or, if run is "", those
+// without one.
 func (s *stage) applied(t testing.TB, run string) (lines []string) {
 	t.Helper()
 	log := workspace.FilesLog

@@ -1,6 +1,6 @@
 package learning
 
-// A company whose agents improve.
+// Fixture: a company whose agents run improvement cycles.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/workspacetest"
 )
 
-// patience bounds every wait for a state, on a busy machine too.
+// patience is the timeout of every wait. It is generous for busy machines.
 const patience = 60 * time.Second
 
 // company is a workspace with a project, a manager and a worker.
@@ -47,7 +47,7 @@ func newCompany(t testing.TB) *company {
 	return c
 }
 
-// improvement is a cycle that evaluates at once.
+// improvement returns a cycle that evaluates on the first mistake.
 func (c *company) improvement(key string, argv ...string) Improvement {
 	return Improvement{
 		Mistake: Mistake{
@@ -69,8 +69,7 @@ func (c *company) improve(t *testing.T, want Improvement) CycleResult {
 	return got
 }
 
-// sound holds a workspace to what every cycle leaves: runs that are over, logs
-// that verify, documents that fit.
+// sound checks what every cycle must leave: finished runs, logs that verify, and valid documents.
 func (c *company) sound(t *testing.T) {
 	t.Helper()
 	for _, issue := range validate.Folder(c.Env, c.Dir()).Issues {
@@ -109,7 +108,7 @@ func (c *company) artifacts(t *testing.T) map[string]int {
 	return count
 }
 
-// await waits for a file.
+// await waits until a file exists.
 func await(t *testing.T, name string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -45,7 +45,7 @@ func TestRuleLine(t *testing.T) {
 	}
 }
 
-// TestWithRule puts a rule into guidance that people have written in all ways.
+// TestWithRule inserts a rule into guidance that people formatted in various ways.
 func TestWithRule(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ before, after string }{
@@ -90,8 +90,8 @@ func TestWithSection(t *testing.T) {
 	}
 }
 
-// TestGuidanceKeepsTheRest holds rule and section to changing nothing else, in
-// texts of all kinds of lines.
+// TestGuidanceKeepsTheRest checks on random texts that adding a rule keeps every other line, and
+// that writing the context section is idempotent.
 func TestGuidanceKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	line := rapid.SampledFrom([]string{

@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestEvaluations runs evaluations that end in every way.
+// TestEvaluations checks evaluations with every kind of end.
 func TestEvaluations(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -40,7 +40,7 @@ func TestEvaluations(t *testing.T) {
 		status string
 		code   int // -1: null
 		signal string
-		says   string // by the report
+		says   string // in the report
 	}{
 		{c.improvement("default"), ProposalCreated, 0, "", "evaluation: passed"},
 		{c.improvement("fails", "sh", "-c", "exit 7"), EvaluationFailed, 7, "", "failed (exit_code=7, signal=null)"},
@@ -76,8 +76,8 @@ func TestEvaluations(t *testing.T) {
 	c.sound(t)
 }
 
-// TestCyclesAtOnce runs cycles for one key side by side: the rule is proposed
-// once, and every mistake is counted.
+// TestCyclesAtOnce runs concurrent cycles for one key. It checks that the rule is proposed once and
+// that every mistake is counted.
 func TestCyclesAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -109,7 +109,8 @@ func TestCyclesAtOnce(t *testing.T) {
 	c.sound(t)
 }
 
-// TestProposals follows proposals through their decisions.
+// TestProposals checks when a cycle makes a new proposal: by key, by project, and after a denial or
+// an approval.
 func TestProposals(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -155,8 +156,7 @@ func TestProposals(t *testing.T) {
 	c.sound(t)
 }
 
-// TestProposalsForOddGuidance approves proposals for guidance that people have
-// rewritten.
+// TestProposalsForOddGuidance approves proposals for guidance that people have rewritten.
 func TestProposalsForOddGuidance(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -189,8 +189,7 @@ func TestProposalsForOddGuidance(t *testing.T) {
 	}
 }
 
-// TestRefusedCycles pins that a cycle that could not be evaluated records
-// nothing.
+// TestRefusedCycles checks that a refused cycle records nothing.
 func TestRefusedCycles(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -213,9 +212,8 @@ func TestRefusedCycles(t *testing.T) {
 	}
 }
 
-// TestKilledCycle kills a process in the middle of its evaluation. The run goes
-// on and ends by itself, nothing was decided, and the next cycle evaluates
-// again.
+// TestKilledCycle kills a process during its evaluation. It checks that the run ends by itself,
+// that the cycle leaves no artifacts, and that the next cycle evaluates again.
 func TestKilledCycle(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -262,8 +260,8 @@ func TestKilledCycle(t *testing.T) {
 	c.sound(t)
 }
 
-// TestStoppedEvaluation pins that an evaluation that somebody stops did not pass,
-// and that a context that ends leaves the run alone.
+// TestStoppedEvaluation checks that a stopped evaluation counts as failed, and that a canceled
+// context does not stop the run.
 func TestStoppedEvaluation(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -313,8 +311,8 @@ func TestStoppedEvaluation(t *testing.T) {
 	c.sound(t)
 }
 
-// TestBrokenLogs pins that a log of mistakes that cannot be read is left as it
-// is, and that an empty one counts as none.
+// TestBrokenLogs checks that an invalid mistake log stays unchanged, and that an empty one counts
+// as missing.
 func TestBrokenLogs(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -345,8 +343,8 @@ func TestBrokenLogs(t *testing.T) {
 	}
 }
 
-// TestObservations pins that the last twenty observations are kept, with what
-// other programs wrote.
+// TestObservations checks that the last twenty observations are kept, and with them the fields of
+// other programs.
 func TestObservations(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

@@ -1,7 +1,6 @@
 package learning
 
-// The test binary plays the processes of sessions, and one that improves until
-// it is killed.
+// The test binary plays the processes of a session, and one that runs a cycle until it is killed.
 
 import (
 	"context"
@@ -19,8 +18,8 @@ import (
 	"ac/workspace"
 )
 
-// improveCommand makes the test binary a process that runs one cycle: the
-// directory and the improvement follow.
+// improveCommand makes the test binary run one cycle. The workspace directory and the improvement
+// follow as arguments.
 const improveCommand = "improve"
 
 func TestMain(m *testing.M) {
@@ -28,14 +27,14 @@ func TestMain(m *testing.M) {
 	os.Exit(runtimetest.With(m).Run())
 }
 
-// playSession makes this process one of those, when it was started as such.
+// playSession plays one of these processes if the arguments ask for it.
 func playSession() {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case session.GuardCommand:
 			os.Exit(exitOf(session.RunGuard()))
 		case session.SuperviseCommand:
-			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who launched us may be gone, as in the program
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as in the program: our launcher may be gone
 			executable, err := os.Executable()
 			if err == nil {
 				err = supervisor.Main(executable, os.Stdin, os.Stdout, nil)
@@ -68,7 +67,7 @@ func improveAlone(dir, text string) error {
 	return err
 }
 
-// conductor executes runs by this binary.
+// conductor returns a conductor that launches sessions with this test binary.
 func conductor() runs.Conductor {
 	executable, err := os.Executable()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// gitRepo makes a repository with one commit.
+// gitRepo creates a repository with one commit.
 func gitRepo(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,9 +27,8 @@ func gitRepo(t *testing.T) string {
 	return dir
 }
 
-// TestEvaluationOfAMilestone evaluates in a repository: for a milestone of
-// coding in a worktree of the run, which leaves the repository alone; for others
-// in the repository itself.
+// TestEvaluationOfAMilestone checks where a milestone is evaluated. A coding milestone uses a
+// worktree of the run, so the repository stays unchanged. Others use the repository itself.
 func TestEvaluationOfAMilestone(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

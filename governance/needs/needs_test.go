@@ -31,7 +31,7 @@ func TestLine(t *testing.T) {
 	})
 }
 
-// TestOrder sorts by severity, then by age.
+// TestOrder checks that needs are sorted by severity, then by age.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	need := func(kind, ref, at string) Need {
@@ -62,7 +62,7 @@ func idsOf(list []Need) (ids []string) {
 	return ids
 }
 
-// TestDismissals keeps the newest line of each need, and lines of others as they are.
+// TestDismissals checks that the file keeps only the newest line of each need.
 func TestDismissals(t *testing.T) {
 	t.Parallel()
 	w := workspacetest.New(t, workspace.SystemEnv())

@@ -13,9 +13,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestClientIntakeFilled has a model write the plans, after which the proposal names
-// the text that is there then. A plan that is changed after its approval is approved
-// no more, and one that the approval does not name never was.
+// TestClientIntakeFilled has a model write the plans. It checks that an approval covers only the
+// plan that it names, and no longer covers that plan once its text changes.
 func TestClientIntakeFilled(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -32,7 +31,7 @@ func TestClientIntakeFilled(t *testing.T) {
 	if err != nil || strings.Count(string(log), "\n") != 3 || !strings.Contains(string(log), `"event":"provider_fill_succeeded"`) {
 		t.Errorf("%s (%v)", log, err)
 	}
-	// Each line tells when its own fill ended.
+	// Each line has the time at which its own fill ended.
 	var times []string
 	for line := range strings.Lines(string(log)) {
 		times = append(times, line[:len(`{"ts":"2026-11-20T14:59:44.066Z"`)])
@@ -45,8 +44,7 @@ func TestClientIntakeFilled(t *testing.T) {
 	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); !fault.Is(err, fault.ApprovalRequired) {
 		t.Errorf("before the approval: %v", err)
 	}
-	// A manager who claims to be a human, by way of an item that only its key ties to
-	// the plan.
+	// A manager claims to be a human and approves an item whose key alone refers to the plan.
 	usurp(t, c, made.ProjectID, plan)
 	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); !fault.Is(err, fault.ApprovalRequired) {
 		t.Errorf("approved by a manager who claims to be a human: %v", err)
@@ -78,8 +76,8 @@ func TestClientIntakeFilled(t *testing.T) {
 	c.sound()
 }
 
-// TestApprovalByRecord has the CEO approve as somebody else. The record of an agent says
-// who approved: a plan whose item is closed is approved.
+// TestApprovalByRecord has the CEO approve under another role. It checks that the role in the
+// agent's record counts, so the plan is approved.
 func TestApprovalByRecord(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -101,7 +99,7 @@ func TestApprovalByRecord(t *testing.T) {
 	}
 }
 
-// approve writes the review of an actor, as a decision on the proposal leaves it.
+// approve writes the review that an approval of the proposal by this actor leaves.
 func approve(t *testing.T, w *workspace.Workspace, item governance.Item, actor policy.Actor) {
 	t.Helper()
 	r := governance.Ruling{Item: item, Decision: governance.Approved, Actor: actor}
@@ -122,7 +120,7 @@ func approve(t *testing.T, w *workspace.Workspace, item governance.Item, actor p
 	}
 }
 
-// usurp has a manager approve, as a human, a proposal of its own for a plan.
+// usurp has a manager who claims to be a human approve its own proposal for a plan.
 func usurp(t *testing.T, c *company, project, plan string) {
 	t.Helper()
 	head := governance.ArtifactSpec{Type: "heartbeat_action_proposal", Title: "Tidy up", Visibility: "managers", ProducedBy: c.claude}.Head(c.Env)

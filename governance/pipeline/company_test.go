@@ -1,6 +1,6 @@
 package pipeline_test
 
-// A company whose agents fill artifacts.
+// Fixture: a company whose agents fill artifacts.
 
 import (
 	"context"
@@ -21,10 +21,10 @@ import (
 	"ac/workspace/workspacetest"
 )
 
-// patience bounds every wait for a state, on a busy machine too.
+// patience is the timeout of every wait. It is generous for busy machines.
 const patience = 60 * time.Second
 
-// company is a workspace whose agents have the CLIs of the test.
+// company is a workspace whose agents use the fake CLIs of this test.
 type company struct {
 	*workspace.Workspace
 
@@ -74,7 +74,7 @@ func (c *company) conductor() runs.Conductor {
 	return runs.Conductor{Launcher: &session.Launcher{Executable: executable, Environ: append(os.Environ(), "MY_API_KEY=hush-hush-hush")}}
 }
 
-// artifact makes one that is to be filled.
+// artifact creates an artifact from its template, ready to be filled.
 func (c *company) artifact(kind string) (id, name string) {
 	c.t.Helper()
 	head := governance.ArtifactSpec{Type: kind, Title: `T: "it's" é`, Visibility: "managers"}.Head(c.Env)
@@ -97,8 +97,8 @@ func (c *company) fill(spec pipeline.FillSpec) (pipeline.FillResult, error) {
 	return pipeline.Fill(ctx, c.Workspace, c.conductor(), spec)
 }
 
-// sound holds a workspace to what every pipeline leaves: runs that are over,
-// logs that verify, documents that fit.
+// sound checks what every pipeline must leave: finished runs, logs that verify, and valid
+// documents.
 func (c *company) sound() {
 	c.t.Helper()
 	for _, issue := range validate.Folder(c.Env, c.Dir()).Issues {
@@ -119,7 +119,7 @@ func (c *company) sound() {
 	}
 }
 
-// types lists the types of the events of a run.
+// types returns the event types of a run.
 func (c *company) types(run string) (types []string) {
 	c.t.Helper()
 	text, err := c.Read(workspace.LogFile(c.project, run))

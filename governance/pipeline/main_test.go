@@ -1,7 +1,7 @@
 package pipeline_test
 
-// The test binary plays every part: supervisor, guard, and, under their names,
-// the agent CLIs, which print what the real ones do.
+// The test binary plays the supervisor, the guard and, under their names, the agent CLIs. The fake
+// CLIs print what the real ones print.
 
 import (
 	"encoding/json"
@@ -22,7 +22,8 @@ import (
 	"ac/runs/session/supervisor"
 )
 
-// binDir is where the agent CLIs lie, as links to the test binary.
+// binDir names the environment variable with the directory of the fake agent CLIs. They are links
+// to the test binary.
 const binDir = "AC_TEST_BIN"
 
 func TestMain(m *testing.M) {
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 		case session.GuardCommand:
 			os.Exit(exitOf(session.RunGuard()))
 		case session.SuperviseCommand:
-			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who launched us may be gone, as in the program
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as in the program: our launcher may be gone
 			executable, err := os.Executable()
 			if err == nil {
 				err = supervisor.Main(executable, os.Stdin, os.Stdout, nil)
@@ -52,7 +53,7 @@ func testMain(m *testing.M) int {
 		executable, lookErr := os.Executable()
 		err = errors.Join(
 			lookErr,
-			os.Setenv("XDG_RUNTIME_DIR", dir),        // of the sockets
+			os.Setenv("XDG_RUNTIME_DIR", dir),        // for the sockets
 			os.Setenv("GORACE", "atexit_sleep_ms=0"), // instrumented programs linger for a second each
 			os.Setenv(binDir, dir),
 		)
@@ -78,11 +79,11 @@ func exitOf(err error) int {
 	return 0
 }
 
-// word finds what the instructions want of a fake CLI: DO(something).
+// word finds the instruction for a fake CLI in its prompt: DO(something).
 var word = regexp.MustCompile(`DO\((\w+)\)`)
 
-// fakeCLI is an agent CLI. It completes the document at the end of its prompt,
-// or does what the prompt wants instead.
+// fakeCLI plays an agent CLI. It completes the document at the end of its prompt or follows the
+// DO(something) of the prompt.
 func fakeCLI(name string, args []string) int {
 	prompt, last := "", ""
 	if len(args) > 0 {
@@ -131,7 +132,7 @@ func misbehave(what, template, answer string) (odd string, code int) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "wait":
 		fmt.Println("waiting")
-		time.Sleep(3 * time.Minute) // stopped long before
+		time.Sleep(3 * time.Minute) // the test stops it long before
 	case "empty":
 		return "", -1
 	case "blank":
@@ -148,7 +149,7 @@ func misbehave(what, template, answer string) (odd string, code int) {
 		return "---\n" + head + "---\n\nnothing\n", -1
 	case "id", "type", "title", "visibility", "produced_by", "run_id", "context_pack_id":
 		return change(what, map[string]string{"type": "proposal", "visibility": "private_agent"}[what]+map[bool]string{true: "", false: "other"}[what == "type" || what == "visibility"]), -1
-	case "extra": // more than was asked for, within its rights
+	case "extra": // more than requested, which is allowed
 		return "---\n" + head + "x_note: mine\n---\n" + body + "\n## More\n\ntext\n", -1
 	case "crlf":
 		return strings.ReplaceAll(answer, "\n", "\r\n"), -1
@@ -160,7 +161,7 @@ func misbehave(what, template, answer string) (odd string, code int) {
 	return answer, -1
 }
 
-// say prints an answer the way of a CLI.
+// say prints an answer in the format of the named CLI.
 func say(name, answer, last string) error {
 	line := func(v any) {
 		text, err := json.Marshal(v)
@@ -174,7 +175,7 @@ func say(name, answer, last string) error {
 		line(map[string]any{"type": "item.completed", "item": map[string]any{"type": "agent_message", "text": answer}})
 		line(map[string]any{"type": "turn.completed", "usage": map[string]any{"input_tokens": 100, "cached_input_tokens": 10, "output_tokens": 20}})
 		if answer == "" {
-			return nil // it writes no file then
+			return nil // without an answer, codex writes no file
 		}
 		return os.WriteFile(last, []byte(answer), 0o600)
 	case "claude":

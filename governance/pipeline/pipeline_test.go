@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestFill has every CLI write an artifact, with short and with long prompts.
+// TestFill checks that every CLI can fill an artifact, with short and long prompts.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -48,8 +48,8 @@ func TestFill(t *testing.T) {
 	c.sound()
 }
 
-// TestRefusedAnswers pins that an answer that is not the document that was asked
-// for changes nothing, and what is left of it.
+// TestRefusedAnswers checks that an answer other than the requested document leaves the artifact
+// unchanged. A failure report remains only if there was no answer to read.
 func TestRefusedAnswers(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -103,7 +103,7 @@ func TestRefusedAnswers(t *testing.T) {
 	c.sound()
 }
 
-// reported looks at the report of a fill without an answer.
+// reported checks the failure report of a fill without an answer.
 func (c *company) reported(t *testing.T, got pipeline.FillResult) {
 	t.Helper()
 	record, err := governance.ReadArtifact(c, c.project, got.FailureArtifactID)
@@ -120,7 +120,8 @@ func (c *company) reported(t *testing.T, got pipeline.FillResult) {
 	}
 }
 
-// TestFillsThatCannotBegin pins what is refused before a run, and what with one.
+// TestFillsThatCannotBegin checks which fills are refused before a run exists and which fail with
+// one.
 func TestFillsThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -155,13 +156,13 @@ func TestFillsThatCannotBegin(t *testing.T) {
 	if listed, err := runs.List(c.Workspace, ""); err != nil || len(listed) > 0 {
 		t.Errorf("%+v (%v)", listed, err)
 	}
-	for _, made := range []string{delta, report, action, torn, stray} { // they have no fields of their own
+	for _, made := range []string{delta, report, action, torn, stray} { // they lack the fields of their types
 		if err := c.FS.Remove(governance.ArtifactFile(c.project, made)); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	// A program that is not there, and a repository that is not.
+	// A missing program and an unknown repository.
 	if err := c.UpdateMachine(t.Context(), func(m *doc.Machine) { m.ProviderBins["codex"] = "/no/such/codex" }); err != nil {
 		t.Fatal(err)
 	}
@@ -176,8 +177,8 @@ func TestFillsThatCannotBegin(t *testing.T) {
 	c.sound()
 }
 
-// TestFillLeavesEdits pins that an artifact that somebody changed meanwhile stays
-// as it is, and that a fill that is stopped or left leaves no run behind.
+// TestFillLeavesEdits checks that a fill does not overwrite an artifact that was edited meanwhile.
+// A fill also ends without a result if its run is stopped or its context is canceled.
 func TestFillLeavesEdits(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -225,7 +226,7 @@ func TestFillLeavesEdits(t *testing.T) {
 
 	edited := false
 	conductor := c.conductor()
-	conductor.Launched = func(string) { // beside the fill
+	conductor.Launched = func(string) { // while the fill is running
 		text, err := c.Read(name)
 		if err == nil {
 			err = c.Replace(name, append(text, "edited\n"...), 0o644)
@@ -240,8 +241,7 @@ func TestFillLeavesEdits(t *testing.T) {
 	c.sound()
 }
 
-// TestSecretsOfAnswers searches a workspace for a secret that an agent printed
-// and wrote to a file.
+// TestSecretsOfAnswers checks that a secret in an agent's answer is redacted in the artifact.
 func TestSecretsOfAnswers(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -255,7 +255,8 @@ func TestSecretsOfAnswers(t *testing.T) {
 	}
 }
 
-// TestIntake sets a project up and looks at all of it.
+// TestIntake sets up a project and checks its tasks and artifacts. A refused intake leaves no
+// project.
 func TestIntake(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -321,7 +322,7 @@ func TestIntake(t *testing.T) {
 	}
 }
 
-// TestPlan has a whole project planned.
+// TestPlan plans a whole project and checks its stages and usage estimate.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

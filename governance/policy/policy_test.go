@@ -36,8 +36,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestUnreadableRecord pins that an actor whose record is there but cannot be
-// read is granted nothing: it may be a worker.
+// TestUnreadableRecord checks that the policy denies approval to an actor whose record exists but
+// is unreadable: the actor may be a worker.
 func TestUnreadableRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -63,8 +63,8 @@ func TestUnreadableRecord(t *testing.T) {
 	}
 }
 
-// TestNobodyDecidesOnTheirOwnRequest: who waits for a decision does not make it,
-// in any role; what they may read stays.
+// TestNobodyDecidesOnTheirOwnRequest checks that no role lets an actor approve their own request.
+// Their read access stays.
 func TestNobodyDecidesOnTheirOwnRequest(t *testing.T) {
 	t.Parallel()
 	r := Resource{ID: "run_a", Kind: "run", Visibility: "org", Askers: []string{"agent_a", "agent_b"}}

@@ -26,7 +26,7 @@ func (s source) at(p token.Pos) token.Position {
 	return at
 }
 
-// parsed reads all files once for all tests, which only look at them.
+// parsed parses all files once for all tests. Tests must not modify them.
 var parsed = sync.OnceValues(func() (files []source, err error) {
 	list, err := listed()
 	for _, p := range list {
@@ -51,7 +51,7 @@ func sources(t *testing.T) []source {
 	return files
 }
 
-// selectors visits every use of a name of an imported package.
+// selectors calls visit for every use of a name from the imported package.
 func (s source) selectors(path string, visit func(name string, at token.Pos)) {
 	local := ""
 	for _, spec := range s.file.Imports {
@@ -78,8 +78,8 @@ func (s source) selectors(path string, visit func(name string, at token.Pos)) {
 	})
 }
 
-// TestOperatingSystemsAreKnownOnFloorZeroOnly keeps build tags and files for
-// one operating system below internal/. The tag of release builds names none.
+// TestOperatingSystemsAreKnownOnFloorZeroOnly checks that only floor 0 has build tags and files
+// for one operating system. The tag of release builds is exempt because it names no system.
 func TestOperatingSystemsAreKnownOnFloorZeroOnly(t *testing.T) {
 	t.Parallel()
 	systems := []string{"linux", "darwin", "windows", "unix", "freebsd", "openbsd", "netbsd", "js", "wasip1", "plan9", "android", "ios", "solaris", "aix"}
@@ -101,13 +101,13 @@ func TestOperatingSystemsAreKnownOnFloorZeroOnly(t *testing.T) {
 	}
 }
 
-// ofReleases reports whether a build tag is that of builds with help:man.
+// ofReleases reports whether a build tag selects or excludes help:man, which release builds use.
 func ofReleases(pkg, line string) bool {
 	return pkg == "cmd/ac" && (line == "//go:build man" || line == "//go:build !man")
 }
 
-// TestNothingRunsByItself refuses init functions, but for the one by which a process becomes a
-// guard (docs/adr/0023).
+// TestNothingRunsByItself refuses init functions. The exception is the one that turns a process
+// into a guard (docs/adr/0023).
 func TestNothingRunsByItself(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
@@ -160,9 +160,8 @@ func packageVars(files []source) map[string]bool {
 	return vars
 }
 
-// refuseWrites reports what a function does to package variables. Names that
-// the function declares for itself hide them, wherever that happens: the check
-// is cheap, not complete.
+// refuseWrites reports writes of a function to package variables. The check is cheap and
+// incomplete: a name that the function declares anywhere counts as local everywhere in it.
 func refuseWrites(t *testing.T, s source, f *ast.FuncDecl, vars map[string]bool) {
 	t.Helper()
 	own := declared(f)
@@ -190,7 +189,7 @@ func refuseWrites(t *testing.T, s source, f *ast.FuncDecl, vars map[string]bool)
 	})
 }
 
-// rootName is the variable that an expression is a part of.
+// rootName returns the variable at the root of an expression, or "".
 func rootName(e ast.Expr) string {
 	for {
 		switch x := e.(type) {
@@ -240,8 +239,8 @@ func declared(f *ast.FuncDecl) map[string]bool {
 	return own
 }
 
-// TestOutputBelongsToCommands keeps everything but commands and measuring
-// programs from writing to the process's own output, which is the protocol.
+// TestOutputBelongsToCommands checks that only commands and benchmarks use the process's standard
+// streams. In a server, these carry the protocol.
 func TestOutputBelongsToCommands(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
@@ -264,8 +263,8 @@ func TestOutputBelongsToCommands(t *testing.T) {
 	}
 }
 
-// wallClocks are the packages that may ask the system for the time, with the
-// reason. None of what they ask for reaches a file.
+// wallClocks returns the packages that may read the system's time, with the reasons. None of them
+// writes this time to a file.
 func wallClocks() map[string]string {
 	return map[string]string{
 		"internal/clock":          "is the clock",
@@ -287,7 +286,7 @@ func TestTimeComesFromTheClock(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range sources(t) {
 		if strings.HasPrefix(s.pkg, "cmd/") || s.pkg == "bench" {
-			continue // programs that measure and show
+			continue // programs that measure or display time
 		}
 		s.selectors("time", func(selected string, at token.Pos) {
 			if selected != "Now" && selected != "Since" && selected != "Until" {
@@ -306,9 +305,9 @@ func TestTimeComesFromTheClock(t *testing.T) {
 	}
 }
 
-// TestLocalNamesAreSpelledOnce holds the names of what is true on one machine to the
-// place that spells them: code that recognizes a file by a spelling of its own is wrong once
-// it moves. The bench and the demo make files as other programs do.
+// TestLocalNamesAreSpelledOnce checks that only workspace/layout.go spells names below .local. Code
+// with its own spelling breaks when a file moves. The bench and the commands are exempt because
+// they create files as other programs do.
 func TestLocalNamesAreSpelledOnce(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// pages are the Markdown files of the repository, by their paths from its root.
+// pages returns the Markdown files of the repository by their paths from its root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -35,7 +35,7 @@ func pages(t *testing.T) map[string]string {
 	return found
 }
 
-// TestDocumentsLinkToWhatIsThere follows the relative links of every page, also to headings.
+// TestDocumentsLinkToWhatIsThere checks the relative links of every page, including their headings.
 func TestDocumentsLinkToWhatIsThere(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
@@ -55,12 +55,12 @@ func TestDocumentsLinkToWhatIsThere(t *testing.T) {
 	}
 }
 
-// prose is a page without its blocks of code.
+// prose returns a page without its code blocks.
 func prose(text string) string {
 	return regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(text, "")
 }
 
-// anchors are the names that links give the headings of a page, made as GitHub makes them.
+// anchors returns the link anchors of a page's headings, formed as GitHub forms them.
 func anchors(text string) map[string]bool {
 	heading := regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
 	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
@@ -76,8 +76,8 @@ func anchors(text string) map[string]bool {
 	return names
 }
 
-// TestDocumentsNameTestsThatAreThere checks every test that a page names. The tests behind
-// the name of a package are in that package, others anywhere.
+// TestDocumentsNameTestsThatAreThere checks that every test that a page names exists. A test named
+// after a package must be in that package, others may be anywhere.
 func TestDocumentsNameTestsThatAreThere(t *testing.T) {
 	t.Parallel()
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
@@ -133,10 +133,10 @@ func TestDocumentsNameTestsThatAreThere(t *testing.T) {
 	}
 }
 
-// TestDocumentsNameFilesThatAreThere checks the paths of this repository that the pages name.
+// TestDocumentsNameFilesThatAreThere checks that the paths of this repository in the pages exist.
 func TestDocumentsNameFilesThatAreThere(t *testing.T) {
 	t.Parallel()
-	// company and inbox are folders of workspaces, too.
+	// company and inbox are left out: they are also folders of workspaces.
 	path := regexp.MustCompile("`((?:bench|cmd|conversation|dialect|docs|doctor|enterprise|events|feed|fleet|governance|heartbeat|index|internal|pm|rpc|runs|scripts|snapshot|terminal|web|workspace)/[\\w./-]*\\w)`")
 	script := regexp.MustCompile("`([a-z][\\w.-]*\\.txtar)`")
 	named := 0

@@ -16,8 +16,8 @@ import (
 
 const module = "ac"
 
-// floors tells where packages stand. A name that ends in "/..." holds for all
-// packages below it, unless a longer name says otherwise.
+// floors returns the floor of each package. A name that ends in "/..." covers all packages below
+// it, unless a longer name matches.
 func floors() map[string]int {
 	return map[string]int{
 		"internal/...":            0,
@@ -81,49 +81,49 @@ func floors() map[string]int {
 	}
 }
 
-// neighbours are the imports that stay on one floor: the parts of a room.
-// Floor 0 and the programs of floor 10 may use each other freely.
+// neighbours returns the allowed imports within a floor. Packages of floor 0, and those of floor
+// 10, may import each other freely.
 func neighbours() map[string][]string {
 	return map[string][]string{
 		"workspace": {"workspace/doc", "workspace/checkpoint"},
-		// What was copied is checked where it arrived.
+		// A copy is validated at its destination.
 		"workspace/transfer": {"workspace/validate"},
-		// The index keeps the rows that are read from the sources.
+		// The index stores the rows that index/source reads.
 		"index": {"index/source"},
 		"runs":  {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/modelprofile", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
-		// The shells of consoles are guarded as providers are.
+		// Shells of terminals have guards as providers do.
 		"terminal":        {"runs/session"},
 		"runs/transcript": {"runs/failure", "runs/interaction"},
 		"runs/session":    {"runs/budget", "runs/grant", "runs/interaction", "runs/provider", "runs/usage"},
-		// What a provider prints is understood as it is recorded.
+		// A provider's output is parsed while it is recorded.
 		"runs/session/output": {"runs/failure", "runs/transcript", "runs/usage"},
-		// What is said with an agent is recorded, and asked for by verbs.
+		// Conversations with agents are recorded, and controlled by verbs.
 		"runs/session/live": {"runs/agent", "runs/failure", "runs/interaction", "runs/policy", "runs/provider", "runs/session", "runs/session/output", "runs/transcript", "runs/usage"},
-		// Supervisors execute what orders ask for; who orders does not need them.
+		// Supervisors execute orders. Code that only sends orders does not import them.
 		"runs/session/supervisor": {"runs/agent", "runs/budget", "runs/failure", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/provider", "runs/session", "runs/session/live", "runs/session/output", "runs/transcript", "runs/usage", "runs/worktree"},
-		// Headers and addresses of both are held to the same rules.
+		// The same rules apply to the headers and addresses of both.
 		"runs/modelprofile": {"runs/mcpserver"},
-		// Drivers tell their agents of the servers.
+		// Drivers pass the MCP servers to their agents.
 		"runs/mcpserver":       {"runs/agent"},
 		"runs/agent":           {"runs/usage"},
 		"runs/provider":        {"runs/agent"},
 		"runs/grant":           {"runs/interaction"},
 		"runs/grant/granttest": {"runs/grant", "runs/interaction"},
-		// The changes of a run lie in its worktree.
+		// The changes of a run are in its worktree.
 		"runs/changes": {"runs/worktree"},
-		// Filling and planning are built on artifacts and tasks.
+		// Filling and planning use artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		// Rules are proposed as changes to memory.
 		"governance/learning": {"governance"},
-		// Files are applied as the policy allows.
+		// The policy decides which files may be applied.
 		"governance/files": {"governance"},
 		// Planning a context reads artifacts and memory.
 		"governance/contextplan": {"governance"},
-		// Placement is what the hub and its workers say, without the words of the wire.
+		// Placement uses the reports of hub and workers, without the wire format.
 		"fleet/placement": {"fleet"},
 		"fleet/fleettest": {"fleet"},
 		"heartbeat":       {"heartbeat/job"},
-		// What a worker printed is held against what it was asked for.
+		// A worker's output is checked against the job.
 		"heartbeat/job": {"heartbeat/answer"},
 		// The tables of the room are parts of snapshots.
 		"snapshot": {"snapshot/room"},
@@ -137,10 +137,10 @@ func neighbours() map[string][]string {
 		"company/maintenance":   {"company"},
 		"company/provisioning":  {"company"},
 		"company/workforce":     {"company"},
-		// The control room calls methods by the table of the server, and serves dialects
-		// from its process.
+		// The control room calls methods through the server's table and serves dialects in its
+		// process.
 		"web": {"rpc", "dialect"},
-		// Dialects share what they act in and how they listen.
+		// Dialects share their environment and their listeners.
 		"dialect":             {"dialect/ws"},
 		"dialect/autonoma":    {"dialect", "dialect/ws"},
 		"dialect/comma":       {"dialect", "dialect/ws"},
@@ -149,7 +149,7 @@ func neighbours() map[string][]string {
 	}
 }
 
-// goPackage is what the test reads of `go list -json`.
+// goPackage holds the fields that the tests read from `go list -json`.
 type goPackage struct {
 	ImportPath                          string
 	Dir                                 string
@@ -159,12 +159,12 @@ type goPackage struct {
 	CgoFiles, SFiles, CFiles, SysoFiles []string
 }
 
-// name is the path within the module.
+// name returns the path within the module.
 func (p goPackage) name() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 }
 
-// sources are the files of production code, for every operating system.
+// sources returns the files of production code for every operating system.
 func (p goPackage) sources() (files []string) {
 	for _, file := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
 		if !strings.HasSuffix(file, "_test.go") {
@@ -174,11 +174,10 @@ func (p goPackage) sources() (files []string) {
 	return files
 }
 
-// modules are the folders of the modules of this repository: the program, and what
-// measures it.
+// modules returns the folders of this repository's modules: the program and its benchmarks.
 func modules() []string { return []string{root, filepath.Join(root, "bench")} }
 
-// packages are those of all modules.
+// packages returns the packages of all modules.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
 	list, err := listed()
@@ -191,7 +190,7 @@ func packages(t *testing.T) []goPackage {
 	return list
 }
 
-// listed asks go list once for all tests.
+// listed runs go list once for all tests.
 var listed = sync.OnceValues(func() (list []goPackage, err error) {
 	for _, dir := range modules() {
 		packages, err := packagesOf(dir)
@@ -223,8 +222,8 @@ func packagesOf(dir string) (list []goPackage, err error) {
 	}
 }
 
-// TestBenchmarksBuild vets the module that go vet ./... does not reach: what it measures
-// changes beside it.
+// TestBenchmarksBuild vets the bench module. go vet ./... does not reach it, so changes of ac could
+// break it unnoticed.
 func TestBenchmarksBuild(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "go", "vet", "./...")
@@ -234,7 +233,7 @@ func TestBenchmarksBuild(t *testing.T) {
 	}
 }
 
-// floorOf finds the longest name of the map that fits.
+// floorOf returns the floor of the longest matching name in floors().
 func floorOf(name string) (floor int, ok bool) {
 	best := ""
 	for pattern, at := range floors() {
@@ -247,7 +246,7 @@ func floorOf(name string) (floor int, ok bool) {
 	return floor, ok
 }
 
-// mayImport tells whether a package may use another one of this module.
+// mayImport reports whether a package may import another one of this module.
 func mayImport(from, to string) bool {
 	a, okA := floorOf(from)
 	b, okB := floorOf(to)
@@ -262,8 +261,8 @@ func mayImport(from, to string) bool {
 	return a == 0 || a == 10 || slices.Contains(neighbours()[from], to)
 }
 
-// TestPackagesImportLowerFloorsOnly holds the imports of production code to
-// the table. Tests may reach up: they drive what they test from outside.
+// TestPackagesImportLowerFloorsOnly checks the imports of production code against the table. Tests
+// may import higher floors because they drive the tested code from outside.
 func TestPackagesImportLowerFloorsOnly(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
@@ -284,8 +283,8 @@ func TestPackagesImportLowerFloorsOnly(t *testing.T) {
 	}
 }
 
-// TestACLinksNoMessageBroker: each session has processes of the program ac, which must not
-// pay for what only hubs and workers need.
+// TestACLinksNoMessageBroker checks that ac does not link the message broker. Each session has
+// processes of ac, and only hubs and workers need the broker.
 func TestACLinksNoMessageBroker(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/ac")
@@ -304,8 +303,8 @@ func TestACLinksNoMessageBroker(t *testing.T) {
 	}
 }
 
-// commandLayers are the packages of the program ac, from those that all commands stand on to the
-// root command.
+// commandLayers returns the packages of the program ac by layer, from the shared ones to the root
+// command.
 func commandLayers() [][]string {
 	return [][]string{
 		{"cmd/ac/cli", "cmd/ac/cli/clitest", "cmd/ac/dashboard", "cmd/ac/demo", "cmd/ac/mcp", "cmd/ac/top"},
@@ -316,7 +315,7 @@ func commandLayers() [][]string {
 	}
 }
 
-// TestCommandsAreInLayers holds the packages of the program ac to imports of lower layers.
+// TestCommandsAreInLayers checks that the packages of the program ac import only lower layers.
 func TestCommandsAreInLayers(t *testing.T) {
 	t.Parallel()
 	layerOf := func(name string) int {
@@ -340,8 +339,8 @@ func TestCommandsAreInLayers(t *testing.T) {
 	}
 }
 
-// TestOneOwnerOfAnEngine holds what a package has taken over for all others: a package that needs
-// it asks that package.
+// TestOneOwnerOfAnEngine checks that only the owning package imports an engine. Others use the
+// engine through its owner.
 func TestOneOwnerOfAnEngine(t *testing.T) {
 	t.Parallel()
 	owners := map[string]string{
@@ -356,14 +355,14 @@ func TestOneOwnerOfAnEngine(t *testing.T) {
 	}
 	for _, p := range packages(t) {
 		for _, path := range p.Imports {
-			if owner := owners[path]; owner != "" && p.name() != owner && !strings.HasPrefix(p.name(), owner+"/") && p.name() != "bench" { // which measures it
+			if owner := owners[path]; owner != "" && p.name() != owner && !strings.HasPrefix(p.name(), owner+"/") && p.name() != "bench" { // bench measures it
 				t.Errorf("%s imports %s, which is for %s alone", p.ImportPath, path, owner)
 			}
 		}
 	}
 }
 
-// TestTheTableTellsRightFromWrong keeps the rules of mayImport honest.
+// TestTheTableTellsRightFromWrong checks the rules of mayImport with examples.
 func TestTheTableTellsRightFromWrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -390,7 +389,7 @@ func TestTheTableTellsRightFromWrong(t *testing.T) {
 	}
 }
 
-// TestNoRoomForOddments refuses packages whose name says nothing.
+// TestNoRoomForOddments refuses packages with meaningless names.
 func TestNoRoomForOddments(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMappingsAreHeld checks that each test that docs/mappings.md names is there: the
-// function, and the row of its table.
+// TestMappingsAreHeld checks that each test that docs/mappings.md names exists: the function and
+// the row of its table.
 func TestMappingsAreHeld(t *testing.T) {
 	t.Parallel()
 	page := texts(t, func(name string) bool { return strings.HasSuffix(name, "mappings.md") }, "docs")

@@ -13,12 +13,13 @@ import (
 	"testing"
 )
 
-// These tests name the place that is missing for a thing that was added. CONTRIBUTING.md has the recipes.
+// These tests report what is missing after an addition, such as a page or a test. CONTRIBUTING.md
+// has the recipes.
 
 // root is the module's folder.
 const root = "../.."
 
-// texts joins the files below some folders whose names fit.
+// texts joins the content of the files with matching names below some folders.
 func texts(t *testing.T, fits func(name string) bool, below ...string) string {
 	t.Helper()
 	var all strings.Builder
@@ -44,9 +45,9 @@ func ending(suffixes ...string) func(string) bool {
 	}
 }
 
-// literals are the strings of production code that are given to something that fits: a call by
-// the name of its function, or a field of a struct. The code is that of a package, with "/..."
-// behind its name also that of the packages below it.
+// literals returns string literals in production code: first arguments of matching functions,
+// values of the named field, and values of variables and constants named id. It reads the package,
+// and with a "/..." suffix also the packages below it.
 func literals(t *testing.T, pkg string, function func(name string) bool, field string) (found []string) {
 	t.Helper()
 	add := func(e ast.Expr) {
@@ -178,7 +179,7 @@ func TestEveryDocumentIsWhole(t *testing.T) {
 	}
 }
 
-// TestFormatsHaveTheLayout holds docs/formats.md to the names in workspace/layout.go.
+// TestFormatsHaveTheLayout checks that docs/formats.md has the names of workspace/layout.go.
 func TestFormatsHaveTheLayout(t *testing.T) {
 	t.Parallel()
 	code := texts(t, func(name string) bool { return name == "layout.go" }, "workspace")
@@ -201,8 +202,8 @@ func TestFormatsHaveTheLayout(t *testing.T) {
 	}
 }
 
-// TestFuzzInputsHaveTheirTarget finds kept inputs whose target was renamed or moved: nothing
-// runs them.
+// TestFuzzInputsHaveTheirTarget finds fuzz inputs that nothing runs because their target was
+// renamed or moved.
 func TestFuzzInputsHaveTheirTarget(t *testing.T) {
 	t.Parallel()
 	found := 0

@@ -10,12 +10,12 @@ const (
 	mostPackageLines = 5000
 )
 
-// TestFilesAndPackagesAreSmall bounds the lines of production code that are read as one.
+// TestFilesAndPackagesAreSmall limits the lines of each file and package of production code.
 func TestFilesAndPackagesAreSmall(t *testing.T) {
 	t.Parallel()
 	lines := map[string]int{}
 	for _, s := range sources(t) {
-		n := s.fset.File(s.file.FileStart).LineCount() - 1 // there is an empty line behind the last one
+		n := s.fset.File(s.file.FileStart).LineCount() - 1 // LineCount counts an empty line after the last one
 		if lines[s.pkg] += n; n > mostFileLines {
 			t.Errorf("%s has %d lines, more than %d: it holds several ideas", filepath.Join(s.pkg, s.name), n, mostFileLines)
 		}

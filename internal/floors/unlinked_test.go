@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoBrokerInAc: what carries words between machines is in ac-hub alone. Every session
-// is two processes of ac, which would pay for it.
+// TestNoBrokerInAc checks that only ac-hub links the message broker, the hub and the worker. Every
+// session runs two processes of ac, which would pay for it.
 func TestNoBrokerInAc(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../../cmd/ac").Output()
