@@ -157,11 +157,12 @@ func (b *bench) copyOver(ctx context.Context, name string) (took time.Duration, 
 	if err != nil {
 		return 0, err
 	}
-	to, err := os.Create(b.path("copied"))
+	copied := b.path("copied")
+	to, err := os.Create(copied)
 	if err == nil {
 		_, err = io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{conn})
 		err = errors.Join(err, to.Sync(), to.Close())
 	}
 	took = time.Since(began)
-	return took, errors.Join(err, conn.Close(), <-sent, os.Remove(to.Name()))
+	return took, errors.Join(err, conn.Close(), <-sent, os.Remove(copied))
 }

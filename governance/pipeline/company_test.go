@@ -28,10 +28,10 @@ const patience = 60 * time.Second
 type company struct {
 	*workspace.Workspace
 
-	t                    *testing.T
-	project              string
-	codex, claude, gem   string // agents
-	director, unreachble string
+	t                     *testing.T
+	project               string
+	codex, claude, gem    string // agents
+	director, unreachable string
 }
 
 func newCompany(t *testing.T) *company {
@@ -53,7 +53,7 @@ func newCompany(t *testing.T) *company {
 		return must(w.NewAgent(t.Context(), workspace.AgentSpec{Name: name, Role: role, Provider: provider, TeamID: team}))
 	}
 	c.codex, c.claude, c.gem = agent("Co", "ceo", "codex"), agent("Cla", "manager", "claude"), agent("Ge", "manager", "gemini")
-	c.director, c.unreachble = agent("Di", "director", "claude_code"), agent("No", "worker", "cmd")
+	c.director, c.unreachable = agent("Di", "director", "claude_code"), agent("No", "worker", "cmd")
 	err := w.UpdateMachine(t.Context(), func(m *doc.Machine) {
 		for _, name := range []string{"codex", "claude", "gemini"} {
 			m.ProviderBins[name] = filepath.Join(os.Getenv(binDir), name)

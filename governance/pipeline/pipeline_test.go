@@ -22,7 +22,7 @@ func TestFill(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	for _, spec := range []pipeline.FillSpec{
-		{AgentID: c.codex}, {AgentID: c.claude, Model: "opus"}, {AgentID: c.gem}, {AgentID: c.unreachble, Provider: "claude-code"},
+		{AgentID: c.codex}, {AgentID: c.claude, Model: "opus"}, {AgentID: c.gem}, {AgentID: c.unreachable, Provider: "claude-code"},
 		{AgentID: c.gem, Prompt: strings.Repeat("long ", 30_000)}, {AgentID: c.claude, Prompt: strings.Repeat("long ", 30_000)},
 		{AgentID: c.codex, Prompt: "DO(extra)"}, {AgentID: c.codex, Prompt: "DO(crlf)"}, {AgentID: c.codex, Provider: "codex_app_server"},
 	} {
@@ -127,7 +127,7 @@ func TestFillsThatCannotBegin(t *testing.T) {
 	c := newCompany(t)
 	id, name := c.artifact("proposal")
 	for what, spec := range map[string]pipeline.FillSpec{
-		"agent": {ArtifactID: id, AgentID: "agent_none"}, "provider": {ArtifactID: id, AgentID: c.unreachble}, "named": {ArtifactID: id, AgentID: c.codex, Provider: "gpt"},
+		"agent": {ArtifactID: id, AgentID: "agent_none"}, "provider": {ArtifactID: id, AgentID: c.unreachable}, "named": {ArtifactID: id, AgentID: c.codex, Provider: "gpt"},
 	} {
 		if got, err := c.fill(spec); err == nil {
 			t.Errorf("%s: %+v", what, got)

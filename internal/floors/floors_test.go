@@ -297,7 +297,7 @@ func TestACLinksNoMessageBroker(t *testing.T) {
 		t.Error("the test looks at the wrong program")
 	}
 	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, "nats-io") || strings.HasPrefix(line, "ac/fleet/carrier") {
+		if strings.Contains(line, "nats-io") || strings.HasPrefix(line, "ac/fleet/carrier") || strings.HasPrefix(line, "ac/fleet/hub") || strings.HasPrefix(line, "ac/fleet/worker") {
 			t.Errorf("ac links %s", strings.TrimSpace(line))
 		}
 	}
