@@ -33,8 +33,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestExceeded checks that only spending since the start counts, and that reaching an allowance
-// exceeds it.
+// TestExceeded checks that only spending beyond an earlier spend counts, and that reaching an
+// allowance exceeds it.
 func TestExceeded(t *testing.T) {
 	t.Parallel()
 	tokens := budget.Allowance{Tokens: new(int64(10))}

@@ -66,7 +66,7 @@ func (b bureau) host(run, task string, budget *doc.Budget, argv []string) (recor
 	return record
 }
 
-// bureau is a workspace with one project and one task.
+// bureau is a workspace with one project.
 type bureau struct {
 	t       *testing.T
 	all     *company.Host
@@ -148,7 +148,7 @@ func (b bureau) create() string {
 	return made.RunID
 }
 
-// reports is a command that reports 100 input and 50 output tokens.
+// reports returns a command that reports 100 input and 50 output tokens.
 func reports() []string {
 	return []string{"sh", "-c", `echo '{"usage":{"input_tokens":100,"output_tokens":50}}'`}
 }

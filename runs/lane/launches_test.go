@@ -231,7 +231,7 @@ func serve(t *testing.T) *server {
 		})
 		outW.Close()
 	}()
-	go func() { // ends with the output
+	go func() { // ends when the output is closed
 		defer close(s.lines)
 		lines := bufio.NewScanner(outR)
 		for lines.Scan() {

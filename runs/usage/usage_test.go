@@ -273,7 +273,7 @@ func TestPrice(t *testing.T) {
 	}
 }
 
-// TestRecordable checks that the usage read from any provider output fits the run's record.
+// TestRecordable checks that what is read from any provider output fits the run's record.
 func TestRecordable(t *testing.T) {
 	t.Parallel()
 	const most = 1<<53 - 1

@@ -10,8 +10,9 @@ import (
 	"ac/runs/worktree"
 )
 
-// TestSnapshotOfTheSameMoment checks that a snapshot includes a file that changed in the same
-// tick as the index and kept its size. Git detects such a change only by the index's timestamp.
+// TestSnapshotOfTheSameMoment checks that a snapshot includes a change to a file with the
+// index's own timestamp and an unchanged size. Git detects such a change only by the index's
+// timestamp.
 func TestSnapshotOfTheSameMoment(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)

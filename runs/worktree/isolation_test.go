@@ -151,8 +151,8 @@ func TestRoot(t *testing.T) {
 }
 
 // TestFiltersOfTheRepository checks that files under a filter from the repository's own
-// configuration count as unchanged in a new worktree, although reading a state never runs the
-// filter.
+// configuration count as unchanged in a new worktree, although inspecting a worktree never runs
+// the filter.
 func TestFiltersOfTheRepository(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)

@@ -196,7 +196,7 @@ func (h house) begin(t *testing.T, order session.Order) {
 	}
 }
 
-// collect waits for the end of a session and of everything that belongs to it.
+// collect waits for the end of a session and of its supervisor.
 func (h house) collect(t *testing.T, run string) doc.Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
