@@ -48,7 +48,7 @@ func TestBrokenConfig(t *testing.T) {
 	}
 }
 
-// TestBrokenState checks that an invalid state file is moved aside when the unit commits.
+// TestBrokenState checks that an invalid state file is quarantined when the unit commits.
 func TestBrokenState(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -39,7 +39,7 @@ func TestSchedule(t *testing.T) {
 	due(every)
 	look(time.Minute, 5*time.Minute, "") // shorter
 	due(6 * time.Minute)
-	look(time.Minute, 5*time.Minute, at(time.Hour)) // it follows the file
+	look(time.Minute, 5*time.Minute, at(time.Hour)) // the file takes precedence
 	due(time.Hour)
 	look(time.Minute, 5*time.Minute, at(time.Minute+time.Millisecond)) // not too soon
 	due(time.Minute + soonest)
@@ -49,7 +49,7 @@ func TestSchedule(t *testing.T) {
 	due(2*time.Hour + time.Minute)
 	look(2*time.Hour+30*time.Second, 5*time.Minute, at(time.Hour+time.Second))
 	due(2*time.Hour + time.Minute)
-	s.fired(noon().Add(2*time.Hour + time.Minute)) // fired, but no tick moved it on
+	s.fired(noon().Add(2*time.Hour + time.Minute)) // the files stay as they are
 	due(2*time.Hour + 2*time.Minute)
 	s.look(noon(), false, every, at(time.Hour))
 	if !s.due.IsZero() {

@@ -46,7 +46,7 @@ func noon() time.Time { return time.Date(2036, 11, 20, 12, 0, 0, 0, time.UTC) }
 type stage struct {
 	hand    *hand
 	plan    *faultfs.Plan
-	pid     int // of the process that the stage plays
+	pid     int // PID of the process that the stage simulates
 	dir     string
 	project string
 	agents  []string

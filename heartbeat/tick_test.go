@@ -73,7 +73,7 @@ func TestArbitration(t *testing.T) {
 		strings.Replace(s.commentAction("c3", ""), s.project, "proj_other", 1),
 		strings.Replace(s.commentAction("c4", ""), s.project, "../up", 1),
 		s.jobAction("j1", `,"worker_agent_id":"agent_none"`),
-		s.jobAction("j2", `,"worker_kind":"gemini"`), // no worker can
+		s.jobAction("j2", `,"worker_kind":"gemini"`), // no such worker
 		s.jobAction("j3", `,"permission_level":"run-commands"`),
 		s.jobAction("j4", ""),
 		fmt.Sprintf(`{"kind":"create_approval_item","idempotency_key":"a1","risk":"low","needs_approval":false,"project_id":%q,"title":"T","proposed_action":%s}`,
@@ -152,7 +152,7 @@ func TestCapsOverReports(t *testing.T) {
 }
 
 // TestDamagedState checks that after a damaged state all actions are queued until somebody
-// removes the file that was moved aside.
+// removes the quarantined file.
 func TestDamagedState(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)

@@ -89,7 +89,7 @@ func TestSuppression(t *testing.T) {
 	if other := one(known("x")); other.Suppressed || other.Score != 0 {
 		t.Errorf("%+v", other)
 	}
-	// Consuming signals does not change the context, new signals do.
+	// Consuming signals does not change the context. New signals do.
 	if one(func(g *TriageInput) { g.News["a"] = 4 }).ContextHash != hash || one(func(g *TriageInput) { g.Ever["a"] = 1 }).ContextHash == hash {
 		t.Error("the context does not follow the signals")
 	}

@@ -29,11 +29,12 @@ import (
 	"ac/workspace"
 )
 
-// dyingVariable holds a number n: a runner kills itself at its n-th file system call.
+// dyingVariable is the environment variable with a number n: the runner kills itself at its
+// n-th file system call.
 const dyingVariable = "AC_TEST_DIES_AT"
 
-// stillbornVariable names a directory. The runner that manages to create it kills itself before
-// it takes its job.
+// stillbornVariable is the environment variable that names a directory. The runner that manages
+// to create it kills itself before it takes its job.
 const stillbornVariable = "AC_TEST_STILLBORN"
 
 func TestMain(m *testing.M) {
@@ -189,7 +190,7 @@ func command(args []string) error {
 	if args[0] == "fail" {
 		return errors.New("no paper")
 	}
-	if said := args[len(args)-1]; args[0] == "hold" { // until it is told to go
+	if said := args[len(args)-1]; args[0] == "hold" { // waits unless the prompt ends in "go"
 		if strings.HasSuffix(said, "\ngo") {
 			fmt.Println("went")
 			return nil

@@ -218,7 +218,7 @@ func TestLookerDies(t *testing.T) {
 		w, err := workspace.Open(env, s.w.Dir())
 		if err == nil {
 			s.until("a look finds the lock free", func() bool { // the kernel may hold the dead runner's lock for a moment
-				record, err := job.Poll(t.Context(), w, s.starter, s.project, id) // dies at most of the calls
+				record, err := job.Poll(t.Context(), w, s.starter, s.project, id) // usually dies
 				return err != nil || record.Over() || plan.Hit() != ""
 			})
 			_ = w.Close()
