@@ -24,8 +24,9 @@ func (f fullDisk) OpenFile(name string, flag int, perm fs.FileMode) (durable.Fil
 	return f.FS.OpenFile(name, flag, perm)
 }
 
-// TestDiskFull checks that snapshots come from the workspace's files while the index cannot be
-// written, whether or not there is an old one. Once the index can be written, it is used again.
+// TestDiskFull checks that snapshots fall back to the workspace's files while the index cannot
+// be written, whether or not there is an old one. Once the index can be written, it is used
+// again.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -224,7 +224,7 @@ func TestIndexGoesAway(t *testing.T) {
 	if _, err := TakeUI(context.Background(), w, ix, everything(true)); err != nil {
 		t.Fatal(err)
 	}
-	// The time that a rebuild takes. It grows if the machine gets busier.
+	// pace is the time that a rebuild takes. It grows if the machine gets busier.
 	var pace atomic.Int64
 	pace.Store(int64(time.Since(began)))
 	stop := make(chan struct{})

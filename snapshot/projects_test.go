@@ -38,7 +38,7 @@ func put(t testing.TB, w *workspace.Workspace, name, text string) {
 	}
 }
 
-// task writes a task with milestones of these statuses.
+// task writes a task with milestones in the given statuses.
 func task(t *testing.T, w *workspace.Workspace, project, file, id, status, dependsOn string, milestones ...string) {
 	t.Helper()
 	text := "---\nschema_version: 1\ntype: task\nid: " + id + "\nproject_id: " + project + "\ntitle: T\ncreated_at: x\nstatus: " + status + "\nvisibility: team\n"

@@ -193,7 +193,8 @@ func TestUpdate(t *testing.T) {
 	update(source("a", "", row))
 }
 
-// TestMasked checks that the file contains no secret and results contain no control characters.
+// TestMasked checks that the file contains no secret, and that a hit's snippet contains no
+// control characters.
 func TestMasked(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

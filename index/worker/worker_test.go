@@ -88,7 +88,7 @@ func TestFresh(t *testing.T) {
 }
 
 // TestDebounce checks that notices are collected for 250 ms after the first, which later ones
-// do not extend, and that batches start at least a second apart.
+// do not extend, and that batches are a second apart.
 func TestDebounce(t *testing.T) {
 	t.Parallel()
 	in(t, 0, func(w *Worker, l *log) {
