@@ -16,7 +16,7 @@ func act(change func(*doc.Action)) doc.Action {
 	return a
 }
 
-// TestRules pins the outcome and the reason of each circumstance.
+// TestRules checks the outcome and the reason in each circumstance.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	calm := circumstances{now: noon(), config: doc.DefaultHeartbeatConfig()}
@@ -64,8 +64,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// ledger is the slow model of what becomes of actions: a list of everything that
-// ever happened.
+// ledger is the reference model of how actions are decided: a list of all past actions.
 type ledger struct {
 	days, tick, hour int
 	past             []entry
@@ -102,7 +101,7 @@ func (l *ledger) decide(action doc.Action, tick int, at time.Time) outcome {
 	return became
 }
 
-// TestCaps compares keys, their expiry and both caps with the ledger.
+// TestCaps compares idempotency keys, their expiry and both caps with the ledger.
 func TestCaps(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -20,8 +20,8 @@ func newWorkspace(t *testing.T) *workspace.Workspace {
 	return w
 }
 
-// TestBrokenConfig takes what fits of a config, and never an enabled heartbeat
-// from a broken one.
+// TestBrokenConfig checks that a broken config keeps its valid settings but never enables the
+// heartbeat.
 func TestBrokenConfig(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -48,7 +48,7 @@ func TestBrokenConfig(t *testing.T) {
 	}
 }
 
-// TestBrokenState moves a state aside that does not fit, when the unit is made.
+// TestBrokenState checks that an invalid state file is quarantined when the unit commits.
 func TestBrokenState(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -86,7 +86,7 @@ func TestBrokenState(t *testing.T) {
 	}
 }
 
-// TestExpiry counts days of 24 hours, whatever the clocks of the place do.
+// TestExpiry checks that a day of the expiry has 24 hours, whatever the local time zone does.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	place, err := time.LoadLocation("America/New_York")
@@ -100,7 +100,7 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestLaunch enters the job of an action within a unit, without starting it.
+// TestLaunch checks that launching an action adds its job in a unit without starting it.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -9,8 +9,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// enterprise makes the stage one: a director and a worker in one team, a worker in
-// another, an executive manager, and the hierarchy switched on.
+// enterprise turns the stage into an enterprise: a director and a worker in one team, a worker
+// in another, an executive manager, and hierarchy mode.
 func (s *stage) enterprise(t *testing.T) (director, own, foreign, executive string) {
 	t.Helper()
 	must := func(id string, err error) string {
@@ -33,7 +33,8 @@ func (s *stage) enterprise(t *testing.T) (director, own, foreign, executive stri
 	return director, own, foreign, executive
 }
 
-// TestHierarchy pins whom an enterprise wakes, where, in which order, and for whom.
+// TestHierarchy checks whom an enterprise wakes, in which project and order, and on whose
+// behalf.
 func TestHierarchy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0)
@@ -70,8 +71,8 @@ func TestHierarchy(t *testing.T) {
 	}
 }
 
-// TestHardStops pins what an enterprise queues or skips that would run otherwise,
-// and that no secret is written into a proposal.
+// TestHardStops checks which actions an enterprise queues or skips instead of running them, and
+// that no secret is written into a proposal.
 func TestHardStops(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0)
@@ -113,7 +114,7 @@ func TestHardStops(t *testing.T) {
 	}
 }
 
-// TestBudgetStop pins that nothing is launched beyond a hard limit.
+// TestBudgetStop checks that nothing is launched beyond a hard limit.
 func TestBudgetStop(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0)

@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestSchedule pins when the next tick is.
+// TestSchedule checks when the next tick is due.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	const every = 20 * time.Minute
@@ -39,17 +39,17 @@ func TestSchedule(t *testing.T) {
 	due(every)
 	look(time.Minute, 5*time.Minute, "") // shorter
 	due(6 * time.Minute)
-	look(time.Minute, 5*time.Minute, at(time.Hour)) // it follows the file
+	look(time.Minute, 5*time.Minute, at(time.Hour)) // the file takes precedence
 	due(time.Hour)
 	look(time.Minute, 5*time.Minute, at(time.Minute+time.Millisecond)) // not too soon
 	due(time.Minute + soonest)
-	look(time.Minute+200*time.Millisecond, 5*time.Minute, at(time.Minute+time.Millisecond)) // and fixed
+	look(time.Minute+200*time.Millisecond, 5*time.Minute, at(time.Minute+time.Millisecond)) // and it stays there
 	due(time.Minute + soonest)
-	look(2*time.Hour, 5*time.Minute, at(time.Hour+time.Second)) // passed
+	look(2*time.Hour, 5*time.Minute, at(time.Hour+time.Second)) // already passed
 	due(2*time.Hour + time.Minute)
 	look(2*time.Hour+30*time.Second, 5*time.Minute, at(time.Hour+time.Second))
 	due(2*time.Hour + time.Minute)
-	s.fired(noon().Add(2*time.Hour + time.Minute)) // and in vain
+	s.fired(noon().Add(2*time.Hour + time.Minute)) // the files stay as they are
 	due(2*time.Hour + 2*time.Minute)
 	s.look(noon(), false, every, at(time.Hour))
 	if !s.due.IsZero() {
@@ -59,7 +59,7 @@ func TestSchedule(t *testing.T) {
 	due(3*time.Hour + time.Minute)
 }
 
-// loopIn makes a loop in a bubble, over the real files of a workspace.
+// loopIn creates a loop in a synctest bubble, over the real files of a workspace.
 func loopIn(t *testing.T, dir string, jobs *fakeJobs) (*Loop, *workspace.Workspace) {
 	t.Helper()
 	env := workspace.SystemEnv()
@@ -101,7 +101,7 @@ func ticks(t *testing.T, w *workspace.Workspace) int64 {
 	return state.Stats.TicksTotal
 }
 
-// TestLoop ticks at its interval, however often the workspace is observed.
+// TestLoop checks that the loop ticks at its interval, however often the workspace is observed.
 func TestLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,14 +114,14 @@ func TestLoop(t *testing.T) {
 		if n := ticks(t, w); n != 1 {
 			t.Errorf("%d ticks in 21 minutes", n)
 		}
-		time.Sleep(3 * time.Hour) // nobody asks for anything
+		time.Sleep(3 * time.Hour) // no requests
 		if n := ticks(t, w); n != 10 {
 			t.Errorf("%d ticks", n)
 		}
 		if _, err := SetConfig(t.Context(), w, func(c *doc.HeartbeatConfig) { c.Enabled = false }); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * time.Hour) // the loop finds the file when its moment comes
+		time.Sleep(3 * time.Hour) // the loop reads the file when it is due
 		if n := ticks(t, w); n != 10 {
 			t.Errorf("%d ticks of a heartbeat that is off", n)
 		}
@@ -136,9 +136,8 @@ func TestLoop(t *testing.T) {
 	})
 }
 
-// TestWorkspaceAway goes on ticking after a moment in which the workspace was not
-// there, as while another tree takes its place, though no file of the heartbeat
-// changed meanwhile.
+// TestWorkspaceAway checks that the loop keeps ticking after the workspace was missing for a
+// while, as when another tree replaces it, even if no heartbeat file changed meanwhile.
 func TestWorkspaceAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +170,7 @@ func TestWorkspaceAway(t *testing.T) {
 	})
 }
 
-// TestTwoServers tick once for both.
+// TestTwoServers checks that two servers together tick once per interval.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -187,7 +186,7 @@ func TestTwoServers(t *testing.T) {
 	})
 }
 
-// TestJitter submits the job of each worker at its own moment after the triage.
+// TestJitter checks that each worker's job is submitted at its own time after the triage.
 func TestJitter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

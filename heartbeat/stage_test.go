@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// hand is a clock that is set by hand.
+// hand is a clock that tests set by hand.
 type hand struct {
 	mu  sync.Mutex
 	now time.Time
@@ -39,15 +39,14 @@ func (h *hand) advance(d time.Duration) {
 	h.now = h.now.Add(d)
 }
 
-// noon is when stages begin: outside of quiet hours, and later than any file of
-// this machine was written.
+// noon is a stage's start time: outside quiet hours, and later than any file on this machine.
 func noon() time.Time { return time.Date(2036, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// stage is a company whose workers answer at once, or as the test says.
+// stage is a company whose workers answer at once, or as the test decides.
 type stage struct {
 	hand    *hand
 	plan    *faultfs.Plan
-	pid     int // of the process that the stage plays
+	pid     int // PID of the process that the stage simulates
 	dir     string
 	project string
 	agents  []string
@@ -89,7 +88,7 @@ func (s *stage) env(plan *faultfs.Plan) workspace.Env {
 	return env
 }
 
-// open opens the workspace as a process of its own would.
+// open opens the workspace as a separate process would.
 func (s *stage) open(t testing.TB) {
 	t.Helper()
 	w, err := workspace.Open(s.env(nil), s.dir)
@@ -127,7 +126,7 @@ func (s *stage) set(t testing.TB, change func(*doc.HeartbeatConfig)) {
 	}
 }
 
-// state is the state as its file has it.
+// state reads the state from its file.
 func (s *stage) state(t testing.TB) doc.HeartbeatState {
 	t.Helper()
 	state, err := ReadState(s.w)
@@ -137,7 +136,7 @@ func (s *stage) state(t testing.TB) doc.HeartbeatState {
 	return state
 }
 
-// happen makes a run of an agent, which is news.
+// happen creates a run of an agent, which is news to the next tick.
 func (s *stage) happen(t testing.TB, agent string) string {
 	t.Helper()
 	run, err := runs.Create(t.Context(), s.w, s.project, agent, "codex")
@@ -154,7 +153,7 @@ func (s *stage) happen(t testing.TB, agent string) string {
 	return run.RunID
 }
 
-// files are the names of a kind of document.
+// files returns the names of the files that match a pattern.
 func (s *stage) files(t testing.TB, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(s.dir, filepath.FromSlash(pattern)))
@@ -169,8 +168,8 @@ func (s *stage) proposals(t testing.TB) int {
 	return len(s.files(t, "work/projects/*/artifacts/*.md"))
 }
 
-// fakeJobs are jobs that nobody runs. Heartbeat jobs are over at once with the
-// answer of their worker, which is nothing for a worker that stalls.
+// fakeJobs records jobs that nobody runs. A heartbeat job is over at once with its worker's
+// answer, unless the worker stalls.
 type fakeJobs struct {
 	mu      sync.Mutex
 	answer  func(worker string) string
@@ -181,7 +180,7 @@ type fakeJobs struct {
 
 const allWellText = `{"schema_version":1,"type":"heartbeat_worker_report","status":"ok","token":"HEARTBEAT_OK","summary":"s"}`
 
-// actions is a report with some actions, as JSON texts.
+// actions returns a report with actions given as JSON.
 func actions(list ...string) string {
 	text := `{"schema_version":1,"type":"heartbeat_worker_report","status":"actions","summary":"s","actions":[`
 	for i, action := range list {

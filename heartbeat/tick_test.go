@@ -27,7 +27,8 @@ func (s *stage) jobAction(key, more string) string {
 
 func (s *stage) answers(text string) { s.jobs.answer = func(string) string { return text } }
 
-// TestTick wakes who has news, and what that made is no news to the next tick.
+// TestTick checks that a tick wakes workers with news, and that the events this causes are no
+// news to the next tick.
 func TestTick(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 3)
@@ -60,22 +61,23 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// TestArbitration takes the actions of a report in order; a bad one spoils none.
+// TestArbitration checks that a report's actions are decided in order, and that a bad one does
+// not affect the others.
 func TestArbitration(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)
 	s.happen(t, s.agents[0])
 	s.answers(actions(
-		s.commentAction("c1", ""), s.commentAction("c1", ""), // once
+		s.commentAction("c1", ""), s.commentAction("c1", ""), // executed once
 		s.commentAction("c2", `,"visibility":"private_agent"`), // the policy refuses it
 		strings.Replace(s.commentAction("c3", ""), s.project, "proj_other", 1),
 		strings.Replace(s.commentAction("c4", ""), s.project, "../up", 1),
 		s.jobAction("j1", `,"worker_agent_id":"agent_none"`),
-		s.jobAction("j2", `,"worker_kind":"gemini"`), // nobody can do it
+		s.jobAction("j2", `,"worker_kind":"gemini"`), // no such worker
 		s.jobAction("j3", `,"permission_level":"run-commands"`),
 		s.jobAction("j4", ""),
 		fmt.Sprintf(`{"kind":"create_approval_item","idempotency_key":"a1","risk":"low","needs_approval":false,"project_id":%q,"title":"T","proposed_action":%s}`,
-			s.project, strings.Replace(s.commentAction("a1i", ""), s.project, "proj_other", 1)), // of a foreign project
+			s.project, strings.Replace(s.commentAction("a1i", ""), s.project, "proj_other", 1)), // of another project
 		fmt.Sprintf(`{"kind":"create_approval_item","idempotency_key":"a2","risk":"low","needs_approval":false,"project_id":%q,"title":"T"}`, s.project),
 		`{"kind":"noop","idempotency_key":"n1","risk":"low","needs_approval":false,"reason":"r"}`,
 		`{"kind":"noop","idempotency_key":"n2","risk":"high","needs_approval":false,"reason":"r"}`,
@@ -108,8 +110,8 @@ func TestArbitration(t *testing.T) {
 	}
 }
 
-// TestRightsOfWorkers pins that a report decides nothing about its worker's
-// rights, folder or risk.
+// TestRightsOfWorkers checks that a report cannot decide its worker's rights, directory or
+// risk.
 func TestRightsOfWorkers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)
@@ -122,7 +124,7 @@ func TestRightsOfWorkers(t *testing.T) {
 	}
 }
 
-// TestCapsOverReports counts over all reports of a tick.
+// TestCapsOverReports checks that the caps count over all reports of a tick.
 func TestCapsOverReports(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 3)
@@ -149,7 +151,8 @@ func TestCapsOverReports(t *testing.T) {
 	}
 }
 
-// TestDamagedState queues everything until somebody has looked.
+// TestDamagedState checks that after a damaged state all actions are queued until somebody
+// removes the quarantined file.
 func TestDamagedState(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)
@@ -183,8 +186,8 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
-// TestStalledWorker leaves a job that outlasts the wait to a later tick, and does
-// not wake its worker meanwhile.
+// TestStalledWorker checks that a job that outlasts the wait is left to a later tick, and that
+// its worker is not woken meanwhile.
 func TestStalledWorker(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 2)
@@ -206,7 +209,7 @@ func TestStalledWorker(t *testing.T) {
 	if got := s.tick(t); got.Candidates[0].Counts.StuckJobs != 1 && got.Candidates[1].Counts.StuckJobs != 1 {
 		t.Errorf("%+v", got)
 	}
-	// It answers at last.
+	// The worker finally answers.
 	dir := workspace.ProjectDir(s.project) + "/jobs/" + left[0].JobID
 	record, err := s.jobs.Poll(t.Context(), s.w, s.project, left[0].JobID)
 	if err != nil {
@@ -228,7 +231,7 @@ func TestStalledWorker(t *testing.T) {
 	}
 }
 
-// TestApprovalDuringTick keeps what somebody else writes while the tick waits.
+// TestApprovalDuringTick checks that a tick keeps what others write while it waits.
 func TestApprovalDuringTick(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)
@@ -248,7 +251,7 @@ func TestApprovalDuringTick(t *testing.T) {
 	}
 }
 
-// TestTickInProgress skips a tick beside that of any other process.
+// TestTickInProgress checks that a tick is skipped while another process ticks.
 func TestTickInProgress(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0)
@@ -274,8 +277,8 @@ func TestTickInProgress(t *testing.T) {
 	}
 }
 
-// TestMendedConfig tells what is wrong with a config for as long as it is, beside
-// what went wrong with the last tick.
+// TestMendedConfig checks that the status reports a config's error for as long as it lasts,
+// together with the last tick's failure.
 func TestMendedConfig(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0)
@@ -301,7 +304,7 @@ func TestMendedConfig(t *testing.T) {
 	}
 }
 
-// TestNoActiveProject wakes nobody where no project is active.
+// TestNoActiveProject checks that no job is submitted if no project is active.
 func TestNoActiveProject(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)
@@ -319,7 +322,8 @@ func TestNoActiveProject(t *testing.T) {
 	}
 }
 
-// TestJobsOfTheirProjects: a pending job of another project with the same id is another job.
+// TestJobsOfTheirProjects checks that a pending job of another project with the same id is a
+// different job.
 func TestJobsOfTheirProjects(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)

@@ -34,7 +34,7 @@ func running(worker string, age time.Duration, failed int) doc.Job {
 	return j
 }
 
-// TestScores pins the points of each circumstance.
+// TestScores checks the points for each circumstance.
 func TestScores(t *testing.T) {
 	t.Parallel()
 	task := func(status, assignee, team, end string) func(*TriageInput) {
@@ -73,7 +73,7 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// TestSuppression holds only while the context is the same.
+// TestSuppression checks that suppression lasts only while the context is the same.
 func TestSuppression(t *testing.T) {
 	t.Parallel()
 	hash := one(func(*TriageInput) {}).ContextHash
@@ -89,13 +89,13 @@ func TestSuppression(t *testing.T) {
 	if other := one(known("x")); other.Suppressed || other.Score != 0 {
 		t.Errorf("%+v", other)
 	}
-	// Signals that were consumed do not change the context, new ones do.
+	// Consuming signals does not change the context. New signals do.
 	if one(func(g *TriageInput) { g.News["a"] = 4 }).ContextHash != hash || one(func(g *TriageInput) { g.Ever["a"] = 1 }).ContextHash == hash {
 		t.Error("the context does not follow the signals")
 	}
 }
 
-// TestPool takes workers, and managers without any.
+// TestPool checks that the candidates are workers, and managers without workers.
 func TestPool(t *testing.T) {
 	t.Parallel()
 	got := Triage(TriageInput{Now: noon(), Config: doc.DefaultHeartbeatConfig(), Agents: []doc.Agent{
@@ -111,7 +111,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestQuietHours compares with counting the hours one by one.
+// TestQuietHours compares InQuietHours with counting the hours one by one.
 func TestQuietHours(t *testing.T) {
 	t.Parallel()
 	for from := range 24 {
@@ -130,7 +130,7 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-// TestSelection compares with choosing the best one again and again.
+// TestSelection compares Select with choosing the best candidate repeatedly.
 func TestSelection(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

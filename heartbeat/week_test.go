@@ -21,9 +21,8 @@ var (
 	wholeWeek = flag.Bool("whole-week", false, "let a week of the company pass, not a day")
 )
 
-// TestCompany lets time pass for a company of eight workers, hour by hour. What
-// becomes of each action is compared with the ledger, and the sums with what lies
-// in the files.
+// TestCompany simulates a company of eight workers in ticks of half an hour. It compares each
+// action's outcome with the ledger, and the totals with the files.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 8)
@@ -80,7 +79,7 @@ func TestCompany(t *testing.T) {
 	}
 }
 
-// TestIdleDay starts nothing and writes nothing but the state.
+// TestIdleDay checks that ticks without news start nothing and write nothing but the state.
 func TestIdleDay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 3)
@@ -95,7 +94,8 @@ func TestIdleDay(t *testing.T) {
 	}
 }
 
-// tree is all files with their sizes, but for the state and what the index keeps.
+// tree lists all files with size and modification time, except the state, the index and the
+// tick lock.
 func (s *stage) tree(t *testing.T) (list []string) {
 	t.Helper()
 	err := filepath.WalkDir(s.dir, func(name string, d os.DirEntry, err error) error {
@@ -112,8 +112,8 @@ func (s *stage) tree(t *testing.T) (list []string) {
 	return list
 }
 
-// TestKills kills a tick at many moments. Whatever was left, later ticks carry
-// each action out once, and forget none.
+// TestKills kills ticks at various file system calls. Later ticks must carry out each action
+// exactly once.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	kills := 5
@@ -133,7 +133,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// deadPID is above what any system gives away.
+// deadPID is higher than any PID that a system assigns.
 const deadPID = 1 << 30
 
 func killAt(t *testing.T, n int) {

@@ -12,7 +12,7 @@ import (
 
 const testLog = "work/projects/p/runs/r1/events.jsonl"
 
-// oneRun makes a workspace with a run whose log has this text, and syncs it.
+// oneRun creates a workspace with a run whose log has this text, and syncs it.
 func oneRun(t *testing.T, log string) (*company, *Index) {
 	t.Helper()
 	c, w := newCompany(t, t.TempDir()+"/ws", false)
@@ -40,8 +40,8 @@ func listedEvents(t *testing.T, ix *Index, f EventFilter) (seqs string, rows []E
 	return strings.TrimSpace(seqs), rows
 }
 
-// TestNeverAWrongText changes a log after it was indexed: rows whose line is no
-// longer there are left out, the others have their own text.
+// TestNeverAWrongText changes a log after it was indexed. Rows whose line is gone are left out,
+// and the others have their own text.
 func TestNeverAWrongText(t *testing.T) {
 	t.Parallel()
 	lines := []string{eventLine(1, "one"), eventLine(2, "two"), eventLine(3, "three")}
@@ -76,8 +76,7 @@ func TestNeverAWrongText(t *testing.T) {
 	}
 }
 
-// TestGoneLog lists from a log that was deleted, or became a link out of the
-// workspace.
+// TestGoneLog checks that a log replaced by a link out of the workspace lists no events.
 func TestGoneLog(t *testing.T) {
 	t.Parallel()
 	c, ix := oneRun(t, eventLine(1, "note")+"\n")
@@ -90,8 +89,8 @@ func TestGoneLog(t *testing.T) {
 	}
 }
 
-// TestLongLines indexes a line of 16 MiB and reports a longer one, whose
-// neighbours stay what they are.
+// TestLongLines checks that a line of source.MaxLine bytes is indexed, and that a longer one is
+// reported and its neighbors stay intact.
 func TestLongLines(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string {
@@ -114,11 +113,11 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// scanSlack is more than a scanner may have read beyond its bound.
+// scanSlack is more than a scanner may read beyond its limit.
 const scanSlack = 20 << 20
 
-// TestOrders lists events across runs by time, and of one run in the order of
-// its log.
+// TestOrders checks that events across runs are listed by time, and events of one run in the
+// order of its log.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	c, ix := oneRun(t, `{"type":"x","ts_wallclock":"2026-01-03T00:00:00Z"}`+"\n"+`{"type":"y","ts_wallclock":"2026-01-01T02:00:00+02:00"}`+"\n"+`{"type":"z"}`+"\n")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestOrderOfTime compares the merged order of events with that of sorting them
-// all, for every filter and many limits.
+// TestOrderOfTime compares the merged order of events with a full sort, for several filters and
+// limits.
 func TestOrderOfTime(t *testing.T) {
 	t.Parallel()
 	c, w := newCompany(t, filepath.Join(t.TempDir(), "ws"), false)

@@ -14,7 +14,7 @@ import (
 	"ac/internal/fault"
 )
 
-// fullDisk takes no byte below .local.
+// fullDisk fails every write below .local with ENOSPC.
 type fullDisk struct{ durable.FS }
 
 func (f fullDisk) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
@@ -24,9 +24,9 @@ func (f fullDisk) OpenFile(name string, flag int, perm fs.FileMode) (durable.Fil
 	return f.FS.OpenFile(name, flag, perm)
 }
 
-// TestDiskFull answers snapshots from the files where the index cannot be
-// written, whether there is an old one or none, and goes back to the file once
-// it can.
+// TestDiskFull checks that snapshots fall back to the workspace's files while the index cannot
+// be written, whether or not there is an old one. Once the index can be written, it is used
+// again.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -9,8 +9,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// instants are times of other programs, the newest first; of two that are the
-// same instant the one with the smaller id stands first.
+// instants returns timestamps as other programs write them, newest first. Equal instants are
+// ordered by id.
 func instants() []string {
 	return []string{
 		"2026-05-01T00:00:00.000200Z",     // a
@@ -24,8 +24,8 @@ func instants() []string {
 	}
 }
 
-// TestInstants lists what was written by others, with other fractions and other
-// zones: what counts is the instant, then the id.
+// TestInstants checks that lists are ordered by instant, then by id, whatever fractions and
+// time zones the timestamps have.
 func TestInstants(t *testing.T) {
 	t.Parallel()
 	c, w := newCompany(t, t.TempDir()+"/ws", false)
@@ -46,7 +46,7 @@ func TestInstants(t *testing.T) {
 	if _, err := ix.Sync(ctx); err != nil {
 		t.Fatal(err)
 	}
-	falling := "abcdgfeh" // of the same instant the larger id first
+	falling := "abcdgfeh" // for equal instants, the larger id first
 	must(ix.View(ctx, func(v *View) error {
 		runs, err := v.Runs(RunFilter{})
 		must(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ask and answer are the events of an interaction, second after second.
+// ask and answer return the events of an interaction at a given second.
 func ask(second int, id, more string) string {
 	return fmt.Sprintf(`{"type":"interaction.requested","ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a1","session_ref":"s","payload":{"interaction_id":%q,"kind":"question"%s}}`+"\n", second, id, more)
 }
@@ -18,7 +18,7 @@ func answer(second int, id string) string {
 	return fmt.Sprintf(`{"type":"interaction.resolved","ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"human","payload":{"interaction_id":%q,"kind":"question","state":"answered"}}`+"\n", second, id)
 }
 
-// interactions tells what a filter finds: run, interaction, and the seqs of its events.
+// interactions returns what a filter finds: run, interaction, and the seqs of its events.
 func interactions(t *testing.T, ix *Index, f InteractionFilter) (found []string) {
 	t.Helper()
 	err := ix.View(t.Context(), func(v *View) error {
@@ -81,7 +81,7 @@ func TestInteractions(t *testing.T) {
 	check("of a kind", InteractionFilter{Kind: "plan"})
 	check("of no run", InteractionFilter{RunID: "nope"})
 
-	// A line without LF counts until the log says otherwise.
+	// A last line without LF counts until the log shows that it was torn.
 	c.append(logs["r1"], answer(50, "B")[:len(answer(50, "B"))-1])
 	if _, err := ix.Sync(t.Context()); err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"ac/index/source"
 )
 
-// TestLastSync moves on with every sync of the whole workspace, also one that
-// finds nothing changed, and with no other.
+// TestLastSync checks that LastSync advances with every sync of the whole workspace, even if
+// nothing changed, but not with a partial sync.
 func TestLastSync(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)

@@ -15,7 +15,8 @@ import (
 	"ac/workspace"
 )
 
-// childEnv makes the test binary one of the processes that share an index.
+// childEnv is the environment variable that makes the test binary one of the processes that
+// share an index.
 const childEnv = "AC_INDEX_CHILD"
 
 func TestMain(m *testing.M) {
@@ -39,8 +40,8 @@ func given(name string) (found bool) {
 	return found
 }
 
-// sized chooses how much is tried: SQLite is some thirty times slower under the
-// race detector.
+// sized chooses the number of tries. SQLite is some thirty times slower under the race
+// detector.
 func sized(much, few int) int {
 	if raced {
 		return few
@@ -48,7 +49,7 @@ func sized(much, few int) int {
 	return much
 }
 
-// child does one thing to the index of a workspace: for ever, or some rounds.
+// child performs one operation on a workspace's index, either forever or for some rounds.
 func child(what, dir string) error {
 	w, err := workspace.Open(workspace.SystemEnv(), dir)
 	if err != nil {
@@ -75,7 +76,7 @@ func child(what, dir string) error {
 	return errors.Join(ix.Close(), w.Close())
 }
 
-// whole checks that a view is of one moment: the rows of the parts agree.
+// whole checks that a view is a consistent snapshot: the counts of its tables agree.
 func whole(v *View) error {
 	s, err := v.Stats()
 	if err != nil {
@@ -98,5 +99,5 @@ func whole(v *View) error {
 	return nil
 }
 
-// childRuns is how many runs the workspace of the processes has.
+// childRuns is the number of runs in the workspace of the processes.
 const childRuns = 20

@@ -13,8 +13,8 @@ import (
 	"ac/workspace"
 )
 
-// TestOddLogs puts what is no file in the place of logs: all others are indexed, and
-// nothing waits.
+// TestOddLogs replaces logs with things that are not regular files. All other logs are indexed,
+// and nothing blocks.
 func TestOddLogs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")
@@ -50,7 +50,7 @@ func TestOddLogs(t *testing.T) {
 	ix := For(w)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	for range 2 { // made, then brought up to date
+	for range 2 { // built, then updated
 		if _, err := ix.Sync(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"ac/internal/durable"
 )
 
-// panicky is a file system whose Granularity panics at the call that left counts down to. A pass asks
-// for the tick before it stores a document, and after it wrote the events of a log.
+// panicky is a file system whose Granularity panics when left reaches zero. A pass calls it
+// before it stores a document, and after it wrote the events of a log.
 type panicky struct {
 	durable.FS
 	left atomic.Int64
@@ -31,8 +31,8 @@ func panics(fn func()) (panicked bool) {
 	return false
 }
 
-// TestSyncPanics lets a sync panic at several places, as a request may whose caller recovers:
-// who waits for it gets an error, and the next sync of any process works.
+// TestSyncPanics makes a sync panic at several points, as in a request whose caller recovers. A
+// goroutine that waits for the sync gets an error, and the next sync of any process works.
 func TestSyncPanics(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -40,7 +40,7 @@ func TestSyncPanics(t *testing.T) {
 	c, w := filled(t)
 	fsys := &panicky{FS: w.FS}
 	w.FS = fsys
-	ix, other := For(w), For(w) // two connections, as two processes have them
+	ix, other := For(w), For(w) // two connections, as in two processes
 	defer other.Close()
 	defer ix.Close()
 	for round, at := range []int64{1, childRuns + 10, 1, 2, 2} { // the first two build the index, in a transaction
@@ -50,7 +50,7 @@ func TestSyncPanics(t *testing.T) {
 		must(err)
 		led := make(chan bool, 1)
 		go func() {
-			led <- panics(func() { _, _ = ix.Sync(context.Background()) }) // whose end ends no goroutine
+			led <- panics(func() { _, _ = ix.Sync(context.Background()) }) // a context that never ends
 		}()
 		for ix.upcoming() == nil {
 			if ctx.Err() != nil {
@@ -76,7 +76,7 @@ func TestSyncPanics(t *testing.T) {
 			t.Error("who waited got no error")
 		}
 		if round < 2 {
-			continue // the next one panics while it builds the index, too
+			continue // the next round also panics while it builds the index
 		}
 		for _, next := range []*Index{other, ix} {
 			if _, err := next.Sync(ctx); err != nil {
@@ -96,8 +96,8 @@ func (ix *Index) upcoming() *sharedPass {
 	return ix.next
 }
 
-// TestViewPanics reads more often than there are connections, and panics each time: the next
-// view gets a connection, and the transactions of the others have ended.
+// TestViewPanics panics in more views than there are connections. The next view still gets a
+// connection, and the transactions of the others have ended.
 func TestViewPanics(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -111,7 +111,7 @@ func TestViewPanics(t *testing.T) {
 			if !panics(func() { _ = ix.View(ctx, func(*View) error { panic("as planned") }) }) {
 				t.Fatalf("%s: %v", name, ctx.Err())
 			}
-			if ix.private { // it went with its connection
+			if ix.private { // the private index went with its connection
 				if _, err := ix.Sync(ctx); err != nil {
 					t.Fatal(err)
 				}

@@ -8,9 +8,9 @@ import (
 	"ac/workspace"
 )
 
-// TestRecordsOnly shows that a reader of records is content with them while they are as the
-// index knows them, sees each log that changed among those that it shows, and syncs after any
-// change of a record.
+// TestRecordsOnly checks reads that need only records. They skip the sync while all records are
+// as indexed, notice each changed log among those they show, and sync after any change of a
+// record.
 func TestRecordsOnly(t *testing.T) {
 	t.Parallel()
 	c, w := newCompany(t, filepath.Join(t.TempDir(), "ws"), true)
@@ -53,7 +53,7 @@ func TestRecordsOnly(t *testing.T) {
 	}
 	must(ix.Close())
 	look("after a sync", true)
-	c.put("work/projects/p/runs/r2/run.yaml", runYAML("r2", "a2", "ended")) // in place, in its folder nothing changes
+	c.put("work/projects/p/runs/r2/run.yaml", runYAML("r2", "a2", "ended")) // in place: its directory does not change
 	look("a record changed", false)
 	look("nothing changed since", true)
 	c.put("work/projects/p/runs/r4/run.yaml", runYAML("r4", "a1", "running"))
@@ -64,7 +64,7 @@ func TestRecordsOnly(t *testing.T) {
 	look("nobody knows what was synced", false)
 }
 
-// ensured asks an index of its own for the records, and checks the logs of some runs.
+// ensured calls Ensure for the records on a separate Index, and checks the logs of some runs.
 func ensured(t *testing.T, w *workspace.Workspace, runs ...string) (EnsureResult, map[string]error) {
 	t.Helper()
 	ix := For(w)

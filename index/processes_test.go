@@ -17,7 +17,7 @@ import (
 	"ac/workspace"
 )
 
-// filled makes a workspace with some runs.
+// filled creates a workspace with some runs.
 func filled(t *testing.T) (*company, *workspace.Workspace) {
 	t.Helper()
 	c, w := newCompany(t, filepath.Join(t.TempDir(), "ws"), false)
@@ -42,16 +42,16 @@ func start(t *testing.T, what, dir string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, stderr
 }
 
-// TestManyProcesses lets eight processes build, sync and read one index at once
-// while a ninth writes events: no error, no half of an index, and in the end the
-// index of a rebuild.
+// TestManyProcesses lets eight processes build, sync and read one index at once while a ninth
+// writes events. No process fails or sees half an index, and the final index equals a rebuilt
+// one.
 func TestManyProcesses(t *testing.T) {
 	t.Parallel()
 	manyProcesses(t, func(*workspace.Workspace) {})
 }
 
-// TestDeletedUnderManyProcesses is the same while somebody deletes the file of
-// the index again and again.
+// TestDeletedUnderManyProcesses is TestManyProcesses with the index file deleted again and
+// again.
 func TestDeletedUnderManyProcesses(t *testing.T) {
 	t.Parallel()
 	manyProcesses(t, func(w *workspace.Workspace) {
@@ -65,7 +65,7 @@ func TestDeletedUnderManyProcesses(t *testing.T) {
 	})
 }
 
-// manyProcesses does something else whenever a ninth process has written.
+// manyProcesses is the body of both tests. It calls also after every fifth write.
 func manyProcesses(t *testing.T, also func(*workspace.Workspace)) {
 	c, w := filled(t)
 	var wg sync.WaitGroup
@@ -102,8 +102,8 @@ func manyProcesses(t *testing.T, also func(*workspace.Workspace)) {
 	}
 }
 
-// TestKilled kills builders at moments of all kinds: what is left is an index of
-// some moment, or none, and the next sync is right.
+// TestKilled kills builders at various moments. They leave a consistent index or none, and the
+// next sync is correct.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)
@@ -115,7 +115,7 @@ func TestKilled(t *testing.T) {
 		cmd, _ := start(t, what, w.Dir())
 		for i := range 1 + round%5 {
 			c.append(fmt.Sprintf("work/projects/p/runs/r%d/events.jsonl", (round+i)%childRuns), eventLine(i, "note")+"\n")
-			time.Sleep(time.Duration(round) * time.Millisecond) // the moment of the kill, not a wait for anything
+			time.Sleep(time.Duration(round) * time.Millisecond) // chooses the moment of the kill, waits for nothing
 		}
 		must(cmd.Process.Kill())
 		_ = cmd.Wait() // killed

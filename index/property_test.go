@@ -1,6 +1,6 @@
 package index
 
-// Whatever happens to the files, a sync leaves what a rebuild would build.
+// After any changes to the files, a sync leaves the index that a rebuild would build.
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 // company is a workspace that a test changes from outside, as other programs do.
 type company struct {
 	dir string
-	// ahead: the clock is an hour ahead, so that all files count as settled; each
-	// write then gets a time of its own.
+	// ahead sets the clock an hour ahead, so that all files are old enough for their timestamps
+	// to be trusted. Each write then gets its own timestamp.
 	ahead  bool
 	writes int
 }
@@ -53,7 +53,7 @@ func must(err error) {
 	}
 }
 
-// stamp sets the time of a written file, alternately forward and back.
+// stamp sets the timestamp of a written file, alternately forward and back.
 func (c *company) stamp(name string) {
 	if !c.ahead {
 		return
@@ -100,7 +100,7 @@ func eventLine(i int, kind string) string {
 	return fmt.Sprintf(`{"type":%q,"ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a%d","session_ref":"s","visibility":"org","ts_monotonic_ms":%d,"payload":{"i":%d,"allowed":true}}`, kind, i%60, i%3, i, i)
 }
 
-// interactionLine is an event of one of three interactions.
+// interactionLine returns an event of one of three interactions.
 func interactionLine(n int, resolves bool) string {
 	kind := "interaction.requested"
 	if resolves {
@@ -109,12 +109,12 @@ func interactionLine(n int, resolves bool) string {
 	return fmt.Sprintf(`{"type":%q,"ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a","session_ref":"s","payload":{"interaction_id":"int_%d","kind":"input","n":%d}}`, kind, n%60, n%3, n)
 }
 
-// usageLine is an event about usage, in a turn or not.
+// usageLine returns an event about usage or a turn.
 func usageLine(n int, kind string) string {
 	return fmt.Sprintf(`{"type":%q,"ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a","session_ref":"s","payload":{"turn":%d,"total_tokens":%d,"input_tokens":%d,"cache_write_tokens":%d,"cost_usd":0.%d,"model":"m%d"}}`, kind, n%60, n%4, n, n/2, n/3, n, n%3)
 }
 
-// changes are what a step of the property may do.
+// changes makes one random change to the workspace.
 func (c *company) changes(t *rapid.T) {
 	project := rapid.SampledFrom([]string{"p", "p", "p", "q"}).Draw(t, "project")
 	runDir := "work/projects/" + project + "/runs/" + rapid.SampledFrom([]string{"r1", "r1", "r1", "r2", "r3"}).Draw(t, "run")
@@ -186,7 +186,7 @@ func (c *company) isLog(name string) bool {
 	return slices.Contains([]string{"append", "many", "blank", "garbage", "torn", "tail", "complete", "truncate", "same size", "replaced"}, name)
 }
 
-// swap exchanges two folders, of which one may be missing.
+// swap exchanges two directories. One of them may be missing.
 func (c *company) swap(a, b string) {
 	aside := filepath.Join(c.dir, "aside")
 	for _, move := range [][2]string{{c.path(a), aside}, {c.path(b), c.path(a)}, {aside, c.path(b)}} {
@@ -197,7 +197,7 @@ func (c *company) swap(a, b string) {
 	}
 }
 
-// unlink makes room for a run where a link or a directory stands.
+// unlink removes a link or a directory that stands where a run or its log belongs.
 func (c *company) unlink(runDir, log string) {
 	for _, name := range []string{runDir, log} {
 		if st, err := os.Lstat(c.path(name)); err == nil && (st.Mode()&os.ModeSymlink != 0 || (name == log && st.IsDir())) {
@@ -206,7 +206,7 @@ func (c *company) unlink(runDir, log string) {
 	}
 }
 
-// rewrite changes a byte in the middle of a file.
+// rewrite flips one bit of a file.
 func (c *company) rewrite(name string, n int, how func(name, text string)) {
 	text := []byte(c.text(name))
 	if len(text) == 0 {
@@ -269,7 +269,7 @@ func (c *company) documentChanges(project, agent string, n int) map[string]func(
 	}
 }
 
-// dump writes all tables down, files named by their paths.
+// dump returns the rows of all tables, with files named by their paths.
 func dump(tb fataler, ix *Index) map[string][]string {
 	tables := map[string][]string{}
 	err := ix.View(context.Background(), func(v *View) error {
@@ -399,8 +399,8 @@ func TestSyncEqualsRebuild(t *testing.T) {
 	})
 }
 
-// TestDuplicatesNameTheirHolder lets the document that holds an id go, of several
-// that ask for it: the others name the one that holds it from then on.
+// TestDuplicatesNameTheirHolder removes the holder of an id that several documents claim. The
+// others then name the new holder, as after a rebuild.
 func TestDuplicatesNameTheirHolder(t *testing.T) {
 	t.Parallel()
 	c, w := newCompany(t, filepath.Join(t.TempDir(), "ws"), true)

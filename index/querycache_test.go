@@ -12,7 +12,7 @@ import (
 	"ac/workspace"
 )
 
-// seenBy is what a view finds in the lists that are remembered.
+// seenBy returns what a view finds in the cached lists.
 func seenBy(t *testing.T, ix *Index) (seen string) {
 	t.Helper()
 	err := ix.View(context.Background(), func(v *View) error {
@@ -47,13 +47,13 @@ func seenBy(t *testing.T, ix *Index) (seen string) {
 	return seen
 }
 
-// TestRememberedIsOfNow asks again after each kind of change: what is remembered
-// is never older than the file, whichever process changed that.
+// TestRememberedIsOfNow queries again after each kind of change. Cached results are never older
+// than the file, whichever process changed it.
 func TestRememberedIsOfNow(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)
 	ctx := context.Background()
-	reader, other := For(w), For(w) // two connections, as two processes have them
+	reader, other := For(w), For(w) // two connections, as in two processes
 	defer reader.Close()
 	defer other.Close()
 	events, pending, decided := childRuns*30, 0, 0
@@ -101,7 +101,7 @@ func TestRememberedIsOfNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	events++
-	expect("a change by another program") // which knows nothing of generations
+	expect("a change by another program") // a program that knows nothing of generations
 	events--
 	if _, err := other.Rebuild(ctx); err != nil {
 		t.Fatal(err)
@@ -111,8 +111,8 @@ func TestRememberedIsOfNow(t *testing.T) {
 	synced("a new file")
 }
 
-// TestRememberedWhileOthersWrite reads while another index of the file syncs:
-// what a reader sees never goes back, and is there once the sync has returned.
+// TestRememberedWhileOthersWrite reads while another Index syncs the same file. What a reader
+// sees never goes back, and includes every sync that has returned.
 func TestRememberedWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)
@@ -173,7 +173,8 @@ func eventsSeen(t *testing.T, ix *Index) (events int64) {
 	return events
 }
 
-// TestRememberedIsBounded asks many questions with long answers.
+// TestRememberedIsBounded checks that many queries with long results keep the cache within its
+// limit.
 func TestRememberedIsBounded(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)

@@ -2,6 +2,5 @@
 
 package index
 
-// raced says that the race detector is built in, which takes many times the
-// memory.
+// raced reports whether the race detector is built in. It takes many times the memory.
 const raced = true

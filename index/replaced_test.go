@@ -8,8 +8,8 @@ import (
 	"ac/internal/durable"
 )
 
-// TestReplacedWhileRead: a document that is replaced between the walk and its reading is
-// there all the time, with the text and the version that it has then.
+// TestReplacedWhileRead checks that a document replaced between the walk and its reading does
+// not go missing, and is read with its new version.
 func TestReplacedWhileRead(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)

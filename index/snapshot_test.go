@@ -6,8 +6,8 @@ import (
 	"ac/internal/fault"
 )
 
-// look ensures a freshness and reads. An index that turns out to be spoilt while it is
-// read is built anew, and fn is called once more.
+// look ensures a freshness and reads. If the index turns out to be damaged during the read,
+// look rebuilds it and calls fn once more.
 func look(ctx context.Context, ix *Index, asked Freshness, fn func(*View) error) (EnsureResult, error) {
 	done, err := ix.Ensure(ctx, asked)
 	if err != nil {

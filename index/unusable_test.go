@@ -11,8 +11,8 @@ import (
 	"ac/internal/fault"
 )
 
-// TestUnusableFiles puts files of many kinds where the index lies: reads say
-// that there is none, and a snapshot replaces them without a word.
+// TestUnusableFiles puts files of many kinds in the index's place. Reads report that there is
+// no index, and a snapshot replaces the file without an error.
 func TestUnusableFiles(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)
@@ -24,7 +24,7 @@ func TestUnusableFiles(t *testing.T) {
 	must(ix.Close())
 	good, err := os.ReadFile(c.path(databaseFile))
 	must(err)
-	// A copy is another file as long as this one has its inode.
+	// Keep the original's inode in use, so that a copy is a different file.
 	must(os.Link(c.path(databaseFile), filepath.Join(t.TempDir(), "kept")))
 	query := func(text string) func(name string) {
 		return func(name string) {
@@ -68,7 +68,7 @@ func TestUnusableFiles(t *testing.T) {
 		}
 		make(c.path(databaseFile))
 		ix := For(w)
-		if err := ix.View(ctx, whole); !fault.Is(err, fault.NoIndex) && name != "odd state" { // which no list reads
+		if err := ix.View(ctx, whole); !fault.Is(err, fault.NoIndex) && name != "odd state" { // no list reads that state
 			t.Errorf("%s: a read says %v", name, err)
 		}
 		done, err := look(ctx, ix, UpToDate, whole)
@@ -84,7 +84,8 @@ func TestUnusableFiles(t *testing.T) {
 
 func make0(n int) []byte { return make([]byte, n) }
 
-// TestDeletedUnderUs deletes and replaces the file while it is open.
+// TestDeletedUnderUs deletes the file while it is open. Reads then report that there is no
+// index, and a snapshot rebuilds it.
 func TestDeletedUnderUs(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)
@@ -105,7 +106,7 @@ func TestDeletedUnderUs(t *testing.T) {
 	}
 }
 
-// TestOtherTables keeps what other programs have in the file.
+// TestOtherTables checks that a rebuild keeps other programs' tables in the file.
 func TestOtherTables(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)

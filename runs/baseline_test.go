@@ -8,9 +8,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestBaseline: an agent's conversation has used what it had before and what the newest
-// session used, but neither what other sessions did nor what this one did before the
-// conversation began. An agent tells such a total, which is not counted twice.
+// TestBaseline checks the usage baseline of a conversation: its earlier baseline plus the
+// newest session's usage. Usage of other sessions, or from before the conversation began in
+// this session, is left out. Agents report totals per conversation, so the baseline prevents
+// double counting.
 func TestBaseline(t *testing.T) {
 	t.Parallel()
 	tokens, dollars := func(n int64) *int64 { return &n }, func(n float64) *float64 { return &n }

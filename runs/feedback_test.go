@@ -14,8 +14,7 @@ import (
 	"ac/workspace"
 )
 
-// TestRecordFeedback pins what the log of a run keeps of somebody's word, and who may give
-// none.
+// TestRecordFeedback checks what a run's log records of feedback, and whose feedback is denied.
 func TestRecordFeedback(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")

@@ -23,8 +23,8 @@ import (
 	"ac/workspace"
 )
 
-// takeIn makes this binary a program that takes screens of the workspace that
-// the variable names.
+// takeIn is the environment variable that makes this binary a program that takes screens. It
+// names the workspace.
 const takeIn = "AC_TEST_TAKE_IN"
 
 func TestMain(m *testing.M) {
@@ -62,7 +62,7 @@ func everything(rebuild bool) UIRequest {
 
 const staffRuns = 40
 
-// whole checks a screen of the workspace that staffed makes.
+// whole checks that a screen of the workspace from staffed is complete.
 func whole(ui *UI) error {
 	if len(ui.Monitor.Rows) != staffRuns || ui.Usage.Totals.Runs != staffRuns || ui.Usage.Totals.Tokens != 10*staffRuns || len(ui.Inbox.Pending) != staffRuns {
 		return fmt.Errorf("%d rows, %+v, %d pending", len(ui.Monitor.Rows), ui.Usage.Totals, len(ui.Inbox.Pending))
@@ -80,8 +80,8 @@ func runText(project, run, status string, second int) string {
 		"context_pack_id: c\nevents_relpath: e\nusage:\n  source: provider_reported\n  confidence: high\n  total_tokens: 10\n", run, project, second%3, second, status)
 }
 
-// staffed is a workspace with finished runs, each with a log and an artifact that
-// waits for a decision.
+// staffed returns a workspace with finished runs, each with a log and an artifact that waits
+// for a decision.
 func staffed(t *testing.T) (*workspace.Workspace, *index.Index, string) {
 	t.Helper()
 	w, project := office(t)
@@ -106,7 +106,7 @@ func sessionRecord(t *testing.T, w *workspace.Workspace, project, run, ref, stat
 		"exit_code: null\nsignal: null\nstarted_at_ms: %d\n%s", ref, project, run, status, started, owner))
 }
 
-// alive is the owner of sessions that run: this process.
+// alive returns the owner fields of running sessions: this process.
 func alive() string {
 	return fmt.Sprintf("owner_pid: %d\nowner_start: %q\n", os.Getpid(), proc.Self().Start)
 }
@@ -131,19 +131,18 @@ func monitor(t *testing.T, w *workspace.Workspace, ix *index.Index, project stri
 	return rows
 }
 
-// TestMonitorSessions pins which session a row shows, that runs with a running
-// one come first however old they are, and that nothing is written for records
-// whose owner is gone.
+// TestMonitorSessions checks which session a row shows, and that runs with a running session
+// come first however old they are. Records whose owner is gone are not rewritten.
 func TestMonitorSessions(t *testing.T) {
 	t.Parallel()
 	w, ix, p := staffed(t)
 	put(t, w, workspace.RunFile(p, "run_01"), runText(p, "run_01", "running", 1))
-	sessionRecord(t, w, p, "run_00", "older", "running", 1, alive())                 // runs, although
-	sessionRecord(t, w, p, "run_00", "newer", "failed", 9, "")                       // a later one is over
-	sessionRecord(t, w, p, "run_39", "first", "failed", 1, "")                       // the one
-	sessionRecord(t, w, p, "run_39", "last", "stopped", 2, "")                       // started last
+	sessionRecord(t, w, p, "run_00", "older", "running", 1, alive())                 // is shown, as it runs
+	sessionRecord(t, w, p, "run_00", "newer", "failed", 9, "")                       // started later, but is over
+	sessionRecord(t, w, p, "run_39", "first", "failed", 1, "")                       // not shown
+	sessionRecord(t, w, p, "run_39", "last", "stopped", 2, "")                       // is shown, as it started last
 	sessionRecord(t, w, p, "run_38", "gone", "running", 3, "owner_pid: 999999999\n") // its run is over
-	sessionRecord(t, w, p, "run_01", "lost", "running", 3, "owner_pid: 999999999\n") // its run is not
+	sessionRecord(t, w, p, "run_01", "lost", "running", 3, "owner_pid: 999999999\n") // its run is not over
 	sessionRecord(t, w, p, "run_none", "stray", "running", 4, alive())
 	sessionRecord(t, w, "other", "run_none", "elsewhere", "ended", 4, "")
 	want := []string{"run_01 lost running", "run_00 older running", "run_none stray running", "run_39 last stopped", "run_38 gone ended"}
@@ -165,7 +164,7 @@ func TestMonitorSessions(t *testing.T) {
 	}
 }
 
-// TestHeartbeatRuns pins that it runs while the lock of its tick is held.
+// TestHeartbeatRuns checks that the heartbeat is running while the lock of its tick is held.
 func TestHeartbeatRuns(t *testing.T) {
 	t.Parallel()
 	w, _ := office(t)
@@ -184,8 +183,8 @@ func TestHeartbeatRuns(t *testing.T) {
 	}
 }
 
-// TestTotalOrder pins that snapshots of the same data are the same, for rows
-// that have everything in common but their names.
+// TestTotalOrder checks that snapshots of the same data are identical, even if rows differ only
+// in their names.
 func TestTotalOrder(t *testing.T) {
 	t.Parallel()
 	w, p := office(t)
@@ -215,8 +214,8 @@ func TestTotalOrder(t *testing.T) {
 	}
 }
 
-// TestIndexGoesAway takes screens while the index is deleted, cut and overwritten
-// under them: none fails, and each is whole.
+// TestIndexGoesAway takes screens while the index is deleted, overwritten and emptied under
+// them. None fails, and each is complete.
 func TestIndexGoesAway(t *testing.T) {
 	t.Parallel()
 	w, ix, _ := staffed(t)
@@ -225,7 +224,7 @@ func TestIndexGoesAway(t *testing.T) {
 	if _, err := TakeUI(context.Background(), w, ix, everything(true)); err != nil {
 		t.Fatal(err)
 	}
-	// What it takes to make the index again, on a machine that may get busier.
+	// pace is the time that a rebuild takes. It grows if the machine gets busier.
 	var pace atomic.Int64
 	pace.Store(int64(time.Since(began)))
 	stop := make(chan struct{})
@@ -266,8 +265,8 @@ func TestIndexGoesAway(t *testing.T) {
 	vandal.Wait()
 }
 
-// TestProcessesAtOnce takes screens in eight processes at once, some of which
-// build the index anew.
+// TestProcessesAtOnce takes screens in eight processes at once, each of which also rebuilds the
+// index.
 func TestProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	w, _, _ := staffed(t)

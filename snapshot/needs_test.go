@@ -12,8 +12,8 @@ import (
 	"ac/workspace"
 )
 
-// TestAttemptsCountOnce says that of the attempts of a job only the last counts as a
-// failed run, once the job is over, and none of a job that was canceled.
+// TestAttemptsCountOnce checks that only the last attempt of a finished job counts as a failed
+// run. Attempts of running or canceled jobs do not count.
 func TestAttemptsCountOnce(t *testing.T) {
 	t.Parallel()
 	w, project := office(t)

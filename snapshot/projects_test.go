@@ -15,7 +15,7 @@ import (
 	"ac/workspace/workspacetest"
 )
 
-// office is a workspace with one project.
+// office returns a workspace with one project.
 func office(t testing.TB) (*workspace.Workspace, string) {
 	t.Helper()
 	ctx := context.Background()
@@ -38,7 +38,7 @@ func put(t testing.TB, w *workspace.Workspace, name, text string) {
 	}
 }
 
-// task writes a task with milestones of these statuses.
+// task writes a task with milestones in the given statuses.
 func task(t *testing.T, w *workspace.Workspace, project, file, id, status, dependsOn string, milestones ...string) {
 	t.Helper()
 	text := "---\nschema_version: 1\ntype: task\nid: " + id + "\nproject_id: " + project + "\ntitle: T\ncreated_at: x\nstatus: " + status + "\nvisibility: team\n"
@@ -61,8 +61,8 @@ func artifact(t *testing.T, w *workspace.Workspace, project, file, id, kind stri
 		"\ncreated_at: x\ntitle: T\nvisibility: org\nproduced_by: a\nrun_id: r\ncontext_pack_id: c\n---\n")
 }
 
-// TestProjects pins the counts and flags of a row, and what does not count:
-// stray copies, broken documents, decisions of other kinds.
+// TestProjects checks the counts and flags of a row, and what does not count: stray copies,
+// broken documents, decisions of other kinds.
 func TestProjects(t *testing.T) {
 	t.Parallel()
 	w, project := office(t)

@@ -17,8 +17,8 @@ import (
 // modelled is the part of a run's record that names its model.
 const modelled = "spec: {kind: codex_app_server, prompt_relpath: p, model: m1}\n"
 
-// usageRun writes a run whose log has these events, each as its type, its minute of today
-// and its payload.
+// usageRun writes a run whose log has these events, each given as its type, its offset from
+// day, and its payload.
 func usageRun(t testing.TB, w *workspace.Workspace, project, run, provider, model string, day time.Time, lines ...[3]string) {
 	t.Helper()
 	put(t, w, workspace.RunFile(project, run), "schema_version: 1\ntype: run\nid: "+run+"\nproject_id: "+project+"\nagent_id: agent_a\nprovider: "+provider+
@@ -47,8 +47,8 @@ func usageReport(t testing.TB, w *workspace.Workspace, ix *index.Index, q UsageR
 	return report
 }
 
-// TestUsageOfProfiles: runs with a model profile stand apart under its name, whatever model
-// and provider they share with others.
+// TestUsageOfProfiles checks that runs with a model profile are listed separately under its
+// name, whatever model and provider they share with others.
 func TestUsageOfProfiles(t *testing.T) {
 	t.Parallel()
 	w, project := office(t)
@@ -69,8 +69,8 @@ func TestUsageOfProfiles(t *testing.T) {
 	}
 }
 
-// TestUsageOfModels: each record stands under the model that the agent used in it, whatever
-// the launch named; without one under that of the launch.
+// TestUsageOfModels checks that each record counts under the model that the agent used,
+// whatever the launch named. A record without a model counts under the launch's model.
 func TestUsageOfModels(t *testing.T) {
 	t.Parallel()
 	w, project := office(t)
@@ -96,8 +96,8 @@ func TestUsageOfModels(t *testing.T) {
 	}
 }
 
-// TestUsageDays: every day of the period is there, zero days too; the bounds are the first
-// and the last millisecond of local days, in UTC.
+// TestUsageDays checks that every day of the period is listed, even without usage. The bounds
+// are the first and the last millisecond of local days, in UTC.
 func TestUsageDays(t *testing.T) {
 	t.Parallel()
 	w, _ := office(t)
@@ -124,8 +124,8 @@ func TestUsageDays(t *testing.T) {
 	}
 }
 
-// TestUsageReport counts turns, sessions without turns, and estimates, each on the local
-// day of the event that closed it; every list adds up to the summary.
+// TestUsageReport checks that turns, sessions without turns, and estimates count on the local
+// day of the event that closed them. Every list adds up to the summary.
 func TestUsageReport(t *testing.T) {
 	t.Parallel()
 	w, project := office(t)
@@ -133,7 +133,7 @@ func TestUsageReport(t *testing.T) {
 	t.Cleanup(func() { _ = ix.Close() })
 	now := w.Env.Clock.Now().UTC()
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
-	// Two turns, the first one closed yesterday in UTC; a cost that was computed is shared.
+	// Two turns, the first closed yesterday in UTC. They share a computed cost.
 	usageRun(t, w, project, "run_turns", "codex", modelled, today,
 		[3]string{"usage.reported", "-20m", `{"turn":1,"total_tokens":100,"input_tokens":60,"cache_write_tokens":25,"cached_input_tokens":10,"output_tokens":30}`},
 		[3]string{"run.turn_ended", "-10m", `{"turn":1}`},
@@ -142,7 +142,8 @@ func TestUsageReport(t *testing.T) {
 		[3]string{"usage.reported", "1m", `{"turn":2,"total_tokens":200,"input_tokens":140,"cache_write_tokens":40,"cached_input_tokens":10,"output_tokens":50}`},
 		[3]string{"usage.cost_computed", "2m", `{"cost_usd":4}`},
 		[3]string{"run.ended", "2m", `{}`})
-	// One session without turns: the highest report counts. It is continued: one more.
+	// One session without turns: the highest report counts. Its continuation adds one more
+	// record.
 	usageRun(t, w, project, "run_whole", "claude", "", today,
 		[3]string{"usage.reported", "1m", `{"total_tokens":10,"cost_usd":0.5}`},
 		[3]string{"usage.reported", "1m", `{"total_tokens":30,"cost_usd":1.5}`},
@@ -204,14 +205,14 @@ func TestUsageReport(t *testing.T) {
 		t.Errorf("names: %+v, %+v", report.Models, report.Projects)
 	}
 
-	// The open turn is closed: the log grew, the same run has one more record.
+	// Once the open turn is closed, the log is longer and the same run has one more record.
 	usageRun(t, w, project, "run_open", "codex", modelled, today, append(open, [3]string{"run.turn_ended", "7m", `{"turn":1}`})...)
 	if got := usageReport(t, w, ix, UsageReportQuery{Days: 2, AgentID: "agent_a", ProjectID: project}).Summary; got.Records != 5 || got.Total != 242 {
 		t.Errorf("once the turn is closed there are %d records of %d tokens, want 5 of 242", got.Records, got.Total)
 	}
 }
 
-// BenchmarkUsageReport reports 3,000 runs of two turns each from an index that is up to date.
+// BenchmarkUsageReport reports 3,000 runs of two turns each from an up-to-date index.
 func BenchmarkUsageReport(b *testing.B) {
 	w, project := office(b)
 	ix := index.For(w)

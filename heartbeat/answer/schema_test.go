@@ -2,7 +2,7 @@ package answer
 
 import "testing"
 
-// TestSchemasAreStrict holds the schemas to what the strictest CLI takes.
+// TestSchemasAreStrict checks that the schemas meet the rules of the strictest CLI.
 func TestSchemasAreStrict(t *testing.T) {
 	t.Parallel()
 	var check func(at string, s *Schema)

@@ -1,6 +1,6 @@
 package job_test
 
-// Canceling, in each state and at each moment.
+// Canceling jobs in each state and at random moments.
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func (s *stage) cancel(id string) doc.Job {
 	return record
 }
 
-// canceled checks the end of a canceled job.
+// canceled waits for the end of a canceled job and checks it.
 func (s *stage) canceled(id string) (doc.Job, job.Results) {
 	s.t.Helper()
 	record, left := s.end(id)
@@ -86,7 +86,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 	s := newStage(t)
 	s.submit(s.spec("job_b", "codex", "fail 429 Too Many Requests"))
 	s.until("the second attempt", func() bool { return s.record("job_b").CurrentAttempt == 2 })
-	s.waiting() // for the cooldown of the first
+	s.waiting() // for the cooldown that the first attempt caused
 	if until, ok, err := lane.New(s.w).Cooldown("codex"); err != nil || !ok || time.Until(until) < 4*time.Minute {
 		t.Errorf("the cooldown lasts until %v, %v (%v)", until, ok, err)
 	}
@@ -134,8 +134,8 @@ func TestCancelWithoutRunner(t *testing.T) {
 	s.canceled("job_d")
 }
 
-// TestCancelAtAnyMoment cancels jobs that go through all their states. However it
-// falls, there is one end, and it tells whether it was in time.
+// TestCancelAtAnyMoment cancels jobs at random moments. A job that completes anyway has
+// succeeded, and no attempt starts its worker twice.
 func TestCancelAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -143,7 +143,7 @@ func TestCancelAtAnyMoment(t *testing.T) {
 	for i := range 8 {
 		id := fmt.Sprintf("job_%d", i)
 		s.submit(s.spec(id, "codex", "slow 60"))
-		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // the moment is what is drawn
+		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // a random moment
 		s.cancel(id)
 		record, left := s.end(id)
 		if record.Status == doc.JobCompleted && left.Result.Status != doc.ResultSucceeded {
@@ -164,8 +164,7 @@ func TestCancelSavesTheFlagOfForeignJobs(t *testing.T) {
 	}
 }
 
-// foreign writes the record of another program's job, which has not changed for a
-// while.
+// foreign writes the record of another program's job, last changed age ago.
 func (s *stage) foreign(id string, age time.Duration) {
 	s.t.Helper()
 	spec := s.spec(id, "codex", "good")

@@ -1,6 +1,6 @@
 package job_test
 
-// Jobs from their submission to their end, with real processes.
+// Jobs from submission to end, with real processes.
 
 import (
 	"encoding/json"
@@ -212,7 +212,7 @@ func TestWorkerGrantsItselfNothing(t *testing.T) {
 			t.Errorf("attempt %d got other rights:\n%s", a.Attempt, run)
 		}
 	}
-	// A manager that is a recorded worker stays one: it may launch nobody of a team.
+	// A manager recorded as a worker stays one: it may launch no member of a team.
 	team, err := s.w.NewTeam(t.Context(), "T")
 	if err != nil {
 		t.Fatal(err)
@@ -251,8 +251,8 @@ func TestHeartbeatJob(t *testing.T) {
 	}
 }
 
-// TestPressureAtTheEnd lets a provider cool down for others, too, when it is the last
-// attempt of a job that shows that it should.
+// TestPressureAtTheEnd checks that a rate limit in a job's last attempt still makes the
+// provider cool down for others.
 func TestPressureAtTheEnd(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -265,8 +265,8 @@ func TestPressureAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestTemplateOfAnAgent fails a job whose worker has a command line of its own that
-// is not used, before anything of it is executed.
+// TestTemplateOfAnAgent checks that an agent's invalid command line fails the job before any of
+// it is executed.
 func TestTemplateOfAnAgent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -293,8 +293,8 @@ func TestTemplateOfAnAgent(t *testing.T) {
 	}
 }
 
-// TestHeartbeatThirdAttempt has the third attempt of a heartbeat made by who
-// brings output into shape, as that of any job.
+// TestHeartbeatThirdAttempt checks that a heartbeat's third attempt goes to the reformatting
+// worker, as in any job.
 func TestHeartbeatThirdAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

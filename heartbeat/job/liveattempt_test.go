@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// acpAgent makes an agent that speaks ACP, started by its own words.
+// acpAgent creates an agent that speaks ACP and has its own command line.
 func (s *stage) acpAgent() string {
 	s.t.Helper()
 	id := must(s.w.NewAgent(s.t.Context(), workspace.AgentSpec{Name: "Speaker", Role: "worker", Provider: "acp_own"}))
@@ -29,7 +29,8 @@ func (s *stage) acpAgent() string {
 	return id
 }
 
-// opened waits for what the attempt of a job asks, and returns its run.
+// opened waits until a job's attempt asks something. It returns the run and the interaction's
+// id.
 func (s *stage) opened(id string) (run, asked string) {
 	s.t.Helper()
 	s.until("job "+id+" asks", func() bool {
@@ -43,7 +44,7 @@ func (s *stage) opened(id string) (run, asked string) {
 	return run, asked
 }
 
-// asked is what the log of a run has asked last.
+// asked returns the id of the last interaction that a run's log requests.
 func (s *stage) asked(run string) (id string) {
 	for line := range strings.Lines(s.file(workspace.LogFile(s.project, run))) {
 		var e struct {
@@ -66,7 +67,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestACPWorker runs an agent that speaks ACP, whose kind other programs do not know.
+// TestACPWorker runs an agent that speaks ACP. Other programs do not know its kind, so job.yaml
+// does not name it.
 func TestACPWorker(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -83,14 +85,14 @@ func TestACPWorker(t *testing.T) {
 	if run.Live == nil || run.Live.Driver != doc.LiveACP || run.Live.Interactive || run.Live.Policy.PermissionLevel != doc.LevelReadOnly {
 		t.Errorf("it is no live session at the level of the job: %+v", run.Live)
 	}
-	// Without an order, too: the result of such a job is that of any other.
+	// Without an order, such a job ends like any other.
 	record, left = s.run(s.spec("job_b", "acp", "tell nothing"))
 	if len(record.Attempts) != 3 || left.Result.Status != doc.ResultNeedsInput || record.Job.WorkerKind != "acp" {
 		t.Errorf("%d attempts: %+v", len(record.Attempts), left.Result)
 	}
 }
 
-// TestInteractiveJob has a person answer what the agent of a job asks.
+// TestInteractiveJob checks that a person can answer what a job's agent asks.
 func TestInteractiveJob(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -112,7 +114,7 @@ func TestInteractiveJob(t *testing.T) {
 	if !slices.Contains(types, "interaction.requested") || slices.Contains(types, "job.notice") {
 		t.Errorf("%v", types)
 	}
-	// Where nobody is asked, no mode is enforced, which its log says.
+	// Without a person to ask, no mode is enforced, and the log says so.
 	spec.JobID = "job_n"
 	record, left = s.ordered(spec, doc.JobOrder{Answer: doc.AnswerText, Mode: doc.ModePlan})
 	if left.Answer == nil || !slices.Contains(s.events(record.Attempts[0].RunID), "job.notice") {
@@ -125,7 +127,7 @@ func TestInteractiveJob(t *testing.T) {
 	}
 }
 
-// TestSteeredJob says something to the agent of a job while it works.
+// TestSteeredJob steers the agent of a job while it works.
 func TestSteeredJob(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -149,7 +151,7 @@ func TestSteeredJob(t *testing.T) {
 	}
 }
 
-// TestContinuable keeps an attempt from being continued beside its job.
+// TestContinuable checks that an attempt cannot be continued while its job is active.
 func TestContinuable(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -1,7 +1,7 @@
 package job_test
 
-// The test binary plays every part: runner, guard, and workers of all kinds of
-// behaviour, which it is under their names.
+// The test binary plays every part: runner, guard and, under their program names, workers with
+// all kinds of behavior.
 
 import (
 	"bufio"
@@ -29,12 +29,12 @@ import (
 	"ac/workspace"
 )
 
-// dyingVariable makes a runner kill itself at the call of its file system with
-// this number.
+// dyingVariable is the environment variable with a number n: the runner kills itself at its
+// n-th file system call.
 const dyingVariable = "AC_TEST_DIES_AT"
 
-// stillbornVariable names a folder: the runner that can make it ends before it
-// takes its job.
+// stillbornVariable is the environment variable that names a directory. The runner that manages
+// to create it kills itself before it takes its job.
 const stillbornVariable = "AC_TEST_STILLBORN"
 
 func TestMain(m *testing.M) {
@@ -69,8 +69,7 @@ func exitOf(err error) int {
 	return 0
 }
 
-// runJob is a runner. One that is to die learns it from the environment of its
-// workers.
+// runJob acts as a runner. Variables in its workers' environment tell it whether to die.
 func runJob() error {
 	executable, err := os.Executable()
 	if err != nil {
@@ -102,8 +101,8 @@ func runJob() error {
 	return job.RunMain(executable, bytes.NewReader(text), os.Stdout, interrupt, nil)
 }
 
-// dieAt is a runner that kills itself at the n-th call of its file system, counted
-// from when it owns the job.
+// dieAt acts as a runner that kills itself at its n-th file system call, counted from when it
+// opens the workspace.
 func dieAt(executable string, order job.Order, number string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -126,8 +125,8 @@ func dieAt(executable string, order job.Order, number string) error {
 	})
 }
 
-// work is a worker. Its goal says how it behaves; each start of it is noted in a
-// file of the workspace, which is its folder.
+// work acts as a worker. Its goal decides how it behaves. Each start is noted in a file in the
+// workspace, which is its working directory.
 func work(name string, args []string) int {
 	line := strings.Join(args, " ")
 	switch {
@@ -181,7 +180,8 @@ func label(prompt, name string) string {
 	return ""
 }
 
-// command is a worker without a driver: it prints its words, or what it is asked.
+// command acts as a worker without a driver. It prints its arguments, fails, waits, or echoes
+// its arguments and stdin.
 func command(args []string) error {
 	if args[0] == "print" {
 		fmt.Println(strings.Join(args[1:], "\n"))
@@ -190,7 +190,7 @@ func command(args []string) error {
 	if args[0] == "fail" {
 		return errors.New("no paper")
 	}
-	if said := args[len(args)-1]; args[0] == "hold" { // until it is told to go
+	if said := args[len(args)-1]; args[0] == "hold" { // waits unless the prompt ends in "go"
 		if strings.HasSuffix(said, "\ngo") {
 			fmt.Println("went")
 			return nil
@@ -203,7 +203,7 @@ func command(args []string) error {
 	return err
 }
 
-// note appends one line, which is one write.
+// note appends one line in a single write.
 func note(id, run string) {
 	f, err := os.OpenFile("acts-"+id, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -311,5 +311,5 @@ func say(name, answer string) {
 	}
 }
 
-// forever ends a worker after a time that no test takes, should one lose it.
+// forever blocks longer than any test takes, but not forever, so that a lost worker ends.
 func forever() { time.Sleep(3 * time.Minute) }

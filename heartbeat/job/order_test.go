@@ -1,6 +1,6 @@
 package job_test
 
-// Jobs with an order: answers of a kind, workers without a driver, places.
+// Jobs with an order: each kind of answer, and workers without a driver.
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func (s *stage) ordered(spec doc.JobSpec, order doc.JobOrder) (doc.Job, job.Resu
 	return s.end(s.submitOrder(spec, &order).Job.JobID)
 }
 
-// commandAgent makes an agent without a driver, with a command line of its own.
+// commandAgent creates an agent without a driver, with its own command line.
 func (s *stage) commandAgent(name string, words ...string) string {
 	s.t.Helper()
 	id, err := s.w.NewAgent(s.t.Context(), workspace.AgentSpec{Name: name, Role: "worker", Provider: "cmd"})
@@ -99,7 +99,7 @@ func TestAnswerIsRepaired(t *testing.T) {
 	if len(record.Attempts) != 2 || left.Result.Status != doc.ResultNeedsInput || left.Result.Errors[0].Code != "answer_unparseable" || *left.Digest.Signals.RetriesUsed != 1 {
 		t.Errorf("%+v %+v", record.Attempts, left.Result)
 	}
-	// What is no JSON is the text itself, once nothing else is left to try.
+	// Once no attempt is left, output that is not JSON counts as the text itself.
 	record, left = s.ordered(s.spec("job_x", "codex", "tell plain words"), doc.JobOrder{Answer: doc.AnswerText, Attempts: 2})
 	if len(record.Attempts) != 2 || left.Answer == nil || left.Answer.Answer.PlainText() != "plain words" {
 		t.Errorf("%+v %+v", record.Attempts, left.Result)
@@ -142,9 +142,9 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// TestCommandWorkerIsSpoken: the attempt of a command is a live session of one turn. Its
-// prompt stands in its log and in no command line; a person may interrupt it, and say
-// what is to be done in its place: the answer is what the last turn said.
+// TestCommandWorkerIsSpoken checks that a command's attempt is a live session. Its prompt is in
+// its log, but not in its recorded command line. A person may interrupt it with new
+// instructions, and the answer is the last turn's output.
 func TestCommandWorkerIsSpoken(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -186,8 +186,8 @@ func TestCommandWorkerIsSpoken(t *testing.T) {
 	}
 }
 
-// TestCommandWorker runs an agent without a driver, whose kind other programs do
-// not know.
+// TestCommandWorker runs an agent without a driver. Other programs do not know its kind, so
+// job.yaml names codex instead.
 func TestCommandWorker(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -209,7 +209,7 @@ func TestCommandWorker(t *testing.T) {
 	if types := s.events(record.Attempts[0].RunID); !slices.Contains(types, "job.notice") {
 		t.Errorf("nobody says that rules are not enforced: %v", types)
 	}
-	// Where no word has the prompt, it is read.
+	// A prompt after -- may look like an option.
 	agent = s.commandAgent("Echo", "answerer", "echo", "--", "{PERMISSION_LEVEL}", "{PROMPT}")
 	spec := s.spec("job_e", "cmd", "-x")
 	spec.WorkerAgentID = agent
@@ -262,7 +262,7 @@ func TestOrderIsPartOfTheSpec(t *testing.T) {
 	if !strings.Contains(prompt, "----- begin notes mark_") || !strings.Contains(prompt, "-----\nn\n----- end notes mark_") {
 		t.Errorf("the prompt: %s", prompt)
 	}
-	// A new life without an order has none; the old one keeps its own.
+	// A new life without an order has none. The previous life's order moves to its history.
 	s.run(s.spec("job_o", "codex", "good"))
 	dir := workspace.ProjectDir(s.project) + "/jobs/job_o/"
 	if s.w.Exists(dir+"order.json") || !s.w.Exists(dir+"history/1/order.json") {

@@ -1,6 +1,6 @@
 package job
 
-// Output of every odd kind.
+// Parsing of odd output.
 
 import (
 	"encoding/json"
@@ -172,7 +172,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// FuzzOutput looks for output that takes long, or makes us fail.
+// FuzzOutput looks for output that takes long to parse or breaks an invariant of the parser.
 func FuzzOutput(f *testing.F) {
 	for _, seed := range []string{okResult, "```json\n{}\n```", `{"result":"{\"a\":1,}"}`, strings.Repeat("{", 300), "\uFEFF[", `{"a":"\u00`} {
 		f.Add(seed)

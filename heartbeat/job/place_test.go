@@ -1,6 +1,6 @@
 package job_test
 
-// Where jobs work: worktrees and folders, and by whom.
+// Where jobs work: in worktrees or directories, and who may allow that.
 
 import (
 	"encoding/json"
@@ -17,8 +17,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// repository makes one with a committed file, a change and an untracked file, mapped
-// and linked as main.
+// repository creates a repository with a committed file, a change and an untracked file, and
+// maps it as main. Workers can find git.
 func (s *stage) repository() string {
 	s.t.Helper()
 	program, err := exec.LookPath("git")
@@ -95,7 +95,7 @@ func TestWorktreeOfAJob(t *testing.T) {
 	if base := s.git(repo, "rev-parse", first.WorktreeBase+"^"); base != s.git(repo, "rev-parse", "HEAD") {
 		t.Error("the snapshot does not stand on HEAD")
 	}
-	// Another job goes on in it.
+	// Another job continues in the same worktree.
 	shared := doc.JobOrder{Place: &doc.JobPlace{RepoID: "main", Isolation: doc.IsolationShared, BaseRunID: second.ID}}
 	record, left = s.ordered(s.spec("job_u", "claude", "good"), shared)
 	if run := s.loadRun(record.Attempts[0].RunID); run.Spec.WorktreeRel != want || run.WorktreeBase != first.WorktreeBase {
@@ -144,7 +144,7 @@ func TestPlaceOfAJob(t *testing.T) {
 	if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec("job_s", "codex", "good"), &shared); !fault.Is(err, fault.PlaceNotFound) {
 		t.Errorf("a run without a worktree has none to share: %v", err)
 	}
-	// A directory that is no repository is only read.
+	// A directory that is not a repository can only be read.
 	if err := os.RemoveAll(filepath.Join(repo, ".git")); err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestPlannedContext pins what a job with planned context keeps: no seed that the
-// plan refused, a plan for its attempt with its hash and its event before the worker
-// begins, and candidates after it.
+// TestPlannedContext checks a job with planned context. No seed that the plan refused is kept.
+// The attempt has a plan with its hash, and an event before the worker begins. Memory
+// candidates follow afterwards.
 func TestPlannedContext(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -63,8 +63,8 @@ func TestPlannedContext(t *testing.T) {
 	}
 }
 
-// TestPlannedResubmission pins that the same job is the same although its context is
-// planned anew.
+// TestPlannedResubmission checks that a resubmitted job counts as the same job even though its
+// context is planned again.
 func TestPlannedResubmission(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

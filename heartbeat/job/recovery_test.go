@@ -1,6 +1,6 @@
 package job_test
 
-// Deaths of runners, and what the next look makes of them.
+// Deaths of runners, and how the next caller recovers their jobs.
 
 import (
 	"errors"
@@ -44,8 +44,8 @@ func TestRunnerDiesWithItsAttempt(t *testing.T) {
 	}
 }
 
-// TestAnswerOutlivesItsRunner kills runners whose workers had answered: a whole
-// answer is the result, and half of one is none.
+// TestAnswerOutlivesItsRunner kills runners whose workers have answered. A complete answer
+// becomes the result, half an answer does not.
 func TestAnswerOutlivesItsRunner(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -66,8 +66,8 @@ func TestAnswerOutlivesItsRunner(t *testing.T) {
 	}
 }
 
-// TestTakenUpOnce kills a runner before its worker acted: the job goes on in a new
-// one, with its goal, once, however many look at it.
+// TestTakenUpOnce kills a runner before its worker acts. The job resumes once in a new runner,
+// with its goal, however many callers list it.
 func TestTakenUpOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -103,8 +103,8 @@ func TestTakenUpOnce(t *testing.T) {
 	}
 }
 
-// TestStillbornRunner kills a runner before it takes its job, of one that is
-// submitted and of one that is taken up: nobody hears of it, another one goes on.
+// TestStillbornRunner kills runners before they take their job, both for a submitted job and
+// for a resumed one. Callers get no error, and another runner takes the job.
 func TestStillbornRunner(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -118,7 +118,7 @@ func TestStillbornRunner(t *testing.T) {
 		t.Errorf("submitted: %+v (%v)", record, err)
 	}
 	s.foreign("job_f", time.Minute)
-	owner := filepath.Join(s.w.Dir(), ".local/jobs", s.project, "job_f.owner.json") // of a runner that is gone
+	owner := filepath.Join(s.w.Dir(), ".local/jobs", s.project, "job_f.owner.json") // of a dead runner
 	text := `{"schema_version":1,"type":"job_owner","pid":1073741824,"process_start":"0","acquired_at":"2026-11-20T15:02:47.930Z"}`
 	if err := errors.Join(os.MkdirAll(filepath.Dir(owner), 0o750), os.WriteFile(owner, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestTakeUpFindsWhatNobodyLookedAt(t *testing.T) {
 	s.ready("job_n")
 	s.run(s.spec("job_o", "codex", "good"))
 	s.kill("job_n")
-	s.until("the job is taken up", func() bool { // the kernel may hold the lock of the dead for a moment
+	s.until("the job is taken up", func() bool { // the kernel may hold the dead runner's lock for a moment
 		if err := job.ReconcileOwned(t.Context(), s.w, s.starter); err != nil {
 			t.Fatal(err)
 		}
@@ -191,9 +191,9 @@ func TestResultOfADeadRunnerCounts(t *testing.T) {
 	}
 }
 
-// TestLookerDies lets a process die at its calls to the file system while it
-// reconciles a job whose runner was killed after its worker acted: the next one
-// reconciles it, and the worker is not started again.
+// TestLookerDies kills a process at its file system calls while it reconciles a job whose
+// runner was killed after its worker acted. The next process reconciles the job and does not
+// start the worker again.
 func TestLookerDies(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -214,11 +214,11 @@ func TestLookerDies(t *testing.T) {
 		})
 		plan := faultfs.NewPlan(n+1, faultfs.Death)
 		env := workspace.SystemEnv()
-		env.OpenFS, env.PID = plan.Open, 1<<30 // of nobody
+		env.OpenFS, env.PID = plan.Open, 1<<30 // a PID that nobody has
 		w, err := workspace.Open(env, s.w.Dir())
 		if err == nil {
-			s.until("a look finds the lock free", func() bool { // the kernel may hold it for the dead for a moment
-				record, err := job.Poll(t.Context(), w, s.starter, s.project, id) // it dies, at most calls
+			s.until("a look finds the lock free", func() bool { // the kernel may hold the dead runner's lock for a moment
+				record, err := job.Poll(t.Context(), w, s.starter, s.project, id) // usually dies
 				return err != nil || record.Over() || plan.Hit() != ""
 			})
 			_ = w.Close()
@@ -229,7 +229,7 @@ func TestLookerDies(t *testing.T) {
 		}
 		s.torn = 0
 		if strings.Contains(hit, ", write ") && strings.Contains(hit, "/events.jsonl") {
-			s.torn = 1 // a write gets half of its way
+			s.torn = 1 // a torn write: half of the data is written
 		}
 		record, left := s.end(id)
 		if left.Result.Status != doc.ResultFailed || left.Result.Errors[0].Code != job.CodeInterrupted || len(record.Attempts) != 1 || s.acts(id) != 1 {
@@ -239,9 +239,8 @@ func TestLookerDies(t *testing.T) {
 	}
 }
 
-// TestDeathAtAnyCall lets runners die at calls of their file system. The job has
-// one end all the same; no attempt is started twice; one whose worker never acted
-// is not forgotten.
+// TestDeathAtAnyCall kills runners at their file system calls. Each job still ends once, its
+// worker starts at most once, and a job whose worker never acted is not lost.
 func TestDeathAtAnyCall(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

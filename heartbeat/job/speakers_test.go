@@ -1,6 +1,6 @@
 package job_test
 
-// Agents that are spoken with: each answers a prompt by the protocol of its kind.
+// Fake live agents: each answers a prompt in the protocol of its kind.
 
 import (
 	"bufio"
@@ -13,12 +13,12 @@ import (
 
 type object = map[string]any
 
-// isSpoken reports whether a worker is started as one that is spoken with.
+// isSpoken reports whether the arguments start a worker as a live agent.
 func isSpoken(args []string) bool {
 	return slices.ContainsFunc(args, func(word string) bool { return word == "app-server" || word == "--acp" || word == "--input-format" })
 }
 
-// heard is a message of the client, as far as a speaker needs it.
+// heard is a client's message, with the fields that a fake agent needs.
 type heard struct {
 	ID      json.RawMessage
 	Method  string
@@ -41,8 +41,8 @@ func tellClient(v object) {
 	fmt.Println(string(text))
 }
 
-// speak plays an agent of one turn. Its goal says how: "ask" has it ask for leave to
-// write a file, "hold" wait for words.
+// speak plays a live agent. Its goal decides how it behaves: with "ask" it requests permission
+// to write a file, with "hold" it waits to be steered.
 func speak(name string) int {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 8<<20)
@@ -93,7 +93,7 @@ func speak(name string) int {
 	return 0
 }
 
-// greeted answers what comes before the first prompt.
+// greeted answers the messages that precede the first prompt and reports whether m is one.
 func greeted(m heard) bool {
 	switch {
 	case m.Type == "control_request":
@@ -110,7 +110,7 @@ func greeted(m heard) bool {
 	return true
 }
 
-// closing says an answer and ends the turn.
+// closing sends an answer and ends the turn.
 func closing(name, waits, answer string) {
 	switch name {
 	case "codex":

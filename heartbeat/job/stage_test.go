@@ -1,7 +1,7 @@
 package job_test
 
-// What the tests of jobs share: a workspace with workers, submissions, and a look
-// at what is left behind.
+// Shared helpers for tests of jobs: a workspace with workers, submissions, and checks of what
+// is left behind.
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// patience bounds every wait for a state, on a busy machine too.
+// patience bounds every wait for a state, even on a busy machine.
 const patience = 40 * time.Second
 
 type stage struct {
@@ -38,8 +38,8 @@ type stage struct {
 	torn    int               // how many lines of a log a death may have torn
 }
 
-// newStage makes a workspace with one worker of each kind. environ is added to
-// that of the workers.
+// newStage creates a workspace with one worker of each kind. environ is added to the workers'
+// environment.
 func newStage(t *testing.T, environ ...string) *stage {
 	t.Helper()
 	executable, err := os.Executable()
@@ -104,7 +104,7 @@ func (s *stage) submitOrder(spec doc.JobSpec, order *doc.JobOrder) doc.Job {
 	return record
 }
 
-// end waits for the end of a job and checks what every end promises.
+// end waits for the end of a job and checks the invariants of every end.
 func (s *stage) end(id string) (doc.Job, job.Results) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -130,14 +130,14 @@ func (s *stage) end(id string) (doc.Job, job.Results) {
 	return record, left
 }
 
-// run submits and waits.
+// run submits a job and waits for its end.
 func (s *stage) run(spec doc.JobSpec) (doc.Job, job.Results) {
 	s.t.Helper()
 	record := s.submit(spec)
 	return s.end(record.Job.JobID)
 }
 
-// checkAttempt holds an attempt, its run and the run's log to one story.
+// checkAttempt checks that an attempt, its run and the run's log agree.
 func (s *stage) checkAttempt(a doc.JobAttempt) {
 	s.t.Helper()
 	if a.Status == doc.AttemptRunning || a.EndedAt == "" || (a.Error == "") != (a.Status == doc.AttemptEnded) {
@@ -162,7 +162,8 @@ func (s *stage) checkAttempt(a doc.JobAttempt) {
 	}
 }
 
-// events are the types in the log of a run. What a death tore is no event.
+// events returns the event types in a run's log. If a death may have torn lines, it skips
+// those.
 func (s *stage) events(run string) (types []string) {
 	s.t.Helper()
 	for line := range strings.Lines(s.file(workspace.LogFile(s.project, run))) {
@@ -182,13 +183,13 @@ func (s *stage) file(name string) string {
 	return string(text)
 }
 
-// prompt is what the worker of an attempt read.
+// prompt returns what the worker of an attempt read.
 func (s *stage) prompt(a doc.JobAttempt) string {
 	s.t.Helper()
 	return s.file(filepath.Join(workspace.RunDir(s.project, a.RunID), "outputs/stdin.txt"))
 }
 
-// acts is how often workers of a job were started.
+// acts returns how often workers of a job were started.
 func (s *stage) acts(id string) int {
 	text, _ := os.ReadFile(filepath.Join(s.w.Dir(), "acts-"+id))
 	return strings.Count(string(text), "\n")
@@ -204,7 +205,7 @@ func (s *stage) until(what string, reached func() bool) {
 	}
 }
 
-// ready waits until the worker of the last attempt of a job says so.
+// ready waits until the worker of a job's last attempt prints "ready".
 func (s *stage) ready(id string) doc.Job {
 	s.t.Helper()
 	var record doc.Job
@@ -219,7 +220,7 @@ func (s *stage) ready(id string) doc.Job {
 	return record
 }
 
-// record reads the record as it is written.
+// record reads a job's record from its file.
 func (s *stage) record(id string) doc.Job {
 	s.t.Helper()
 	text, err := s.w.Read(workspace.ProjectDir(s.project) + "/jobs/" + id + "/job.yaml")
@@ -233,7 +234,7 @@ func (s *stage) record(id string) doc.Job {
 	return record
 }
 
-// runner is the process that owns a job, 0 for none.
+// runner returns the PID of the process that owns a job, or 0.
 func (s *stage) runner(id string) int {
 	var owner struct {
 		PID      int
@@ -260,7 +261,7 @@ func (s *stage) kill(id string) {
 	s.until("the runner is gone", func() bool { _, alive := proc.Lookup(pid); return !alive })
 }
 
-// gone checks that no worker of the stage and no lock of a job is left.
+// gone waits until no worker of the stage and no lock of a job is left.
 func (s *stage) gone() {
 	s.t.Helper()
 	s.until("no worker lives", func() bool {

@@ -11,9 +11,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestBudgetOfARun: all attempts of a run count against its own budget. What began stays
-// done; the next task is refused, and the run fails with the budget's words. A run beside
-// it is not concerned.
+// TestBudgetOfARun checks that all attempts of a run count against its own budget. Work that
+// began stays done. The next task is refused, and the run fails with the budget's error. Other
+// runs are not affected.
 func TestBudgetOfARun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -41,7 +41,7 @@ func TestBudgetOfARun(t *testing.T) {
 	if record = s.written(record.RunID, "it is over", over); record.Status != doc.FlowSucceeded {
 		t.Errorf("with enough: %s %+v", record.Status, record.Error)
 	}
-	// That of the template, which lets nothing begin; the run's own comes before it.
+	// The template's budget lets nothing begin, but the run's own budget takes precedence.
 	none := int64(0)
 	record = s.start(task+"\nbudget: {hard_tokens: 0}", func(w *workflow.Start) { w.Input = "x" })
 	record = s.written(record.RunID, "it is over", over)
@@ -57,7 +57,7 @@ func TestBudgetOfARun(t *testing.T) {
 	}
 }
 
-// attemptOf is the run of the last attempt of a step.
+// attemptOf returns the run of a step's last attempt.
 func attemptOf(s *stage, record doc.WorkflowRun, step int) string {
 	s.t.Helper()
 	found := must(job.Load(s.w, s.project, record.Steps[step].JobID))

@@ -1,7 +1,7 @@
 package workflow_test
 
-// Deaths of the processes that act on a run, at calls of their file system: what they
-// acknowledged stands, and the next look brings the run to its end.
+// Processes that act on a run die at their file system calls. What they acknowledged stands,
+// and the next Advance brings the run to its end.
 
 import (
 	"flag"
@@ -24,13 +24,13 @@ import (
 
 var deaths = flag.Int("deaths", 3, "at how many calls of their file system processes die that act on workflows; 0 for all")
 
-// dies runs an act in a process that dies at the n-th call of its file system. It
-// reports whether the act was acknowledged, and whether the process died at all.
+// dies runs act in a simulated process that dies at its n-th file system call. It reports
+// whether act was acknowledged, and at which call the process died, if it did.
 func (s *stage) dies(n int, act func(workflow.Flows) error) (done bool, hit string) {
 	s.t.Helper()
 	plan := faultfs.NewPlan(0, faultfs.Death)
 	env := workspace.SystemEnv()
-	env.OpenFS, env.PID = plan.Open, 1<<30 // of nobody
+	env.OpenFS, env.PID = plan.Open, 1<<30 // a PID that nobody has
 	w, err := workspace.Open(env, s.w.Dir())
 	if err != nil {
 		s.t.Fatal(err)
@@ -38,7 +38,7 @@ func (s *stage) dies(n int, act func(workflow.Flows) error) (done bool, hit stri
 	plan.Arm(n, faultfs.Death)
 	err = act(workflow.Flows{Workspace: w, Starter: s.flows.Starter})
 	hit = plan.Hit()
-	_ = w.Close() // the dead close nothing
+	_ = w.Close() // a dead process closes nothing
 	if buried := plan.CloseAll(); buried != nil {
 		s.t.Error(buried)
 	}
@@ -48,8 +48,8 @@ func (s *stage) dies(n int, act func(workflow.Flows) error) (done bool, hit stri
 	return err == nil, hit
 }
 
-// bury makes the process that entered the jobs of a stage, and started none of them, the
-// dead one that it stands for: it was this process.
+// bury replaces this process's PID in the job owner files with that of a dead process. This
+// process stands for one that entered jobs and died before it started them.
 func (s *stage) bury() {
 	s.t.Helper()
 	dir := filepath.Join(s.w.Dir(), workspace.JobOwnersDir, s.project)
@@ -68,7 +68,7 @@ func (s *stage) bury() {
 	}
 }
 
-// eachDeath calls try with the number of a call until one is beyond the last.
+// eachDeath calls try with rising call numbers until one is beyond the last call.
 func eachDeath(t *testing.T, try func(n int) (hit string)) {
 	t.Helper()
 	step := 1
@@ -84,8 +84,8 @@ func eachDeath(t *testing.T, try func(n int) (hit string)) {
 
 const asking = `{kind: sequence, steps: [{kind: input, prompt: What}, ` + task + `]}`
 
-// TestAnswererDies kills the process that answers a question. The answer stands once or
-// not at all, and the step behind it is done once.
+// TestAnswererDies kills the process that answers a question. The answer is recorded once or
+// not at all, and the step after it is done once.
 func TestAnswererDies(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -111,7 +111,7 @@ func TestAnswererDies(t *testing.T) {
 	})
 }
 
-// TestStarterDies kills the process that begins a run: there is a whole run, or none.
+// TestStarterDies kills the process that starts a run. There is a whole run or none.
 func TestStarterDies(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -135,8 +135,8 @@ func TestStarterDies(t *testing.T) {
 	})
 }
 
-// TestContinuerDies kills the process that begins another round of a run: there is a
-// whole round, or none.
+// TestContinuerDies kills the process that starts another round of a run. There is a whole
+// round or none.
 func TestContinuerDies(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -147,7 +147,7 @@ func TestContinuerDies(t *testing.T) {
 			_, err := f.Continue(t.Context(), workflow.ContinueRequest{ProjectID: s.project, RunID: run, Input: "y", Actor: policy.Actor{ID: "human", Role: "human"}})
 			return err
 		})
-		if err := s.w.Update(t.Context(), func(*workspace.Unit) error { return nil }); err != nil { // settles the journal
+		if err := s.w.Update(t.Context(), func(*workspace.Unit) error { return nil }); err != nil { // recovers the journal
 			t.Error(err)
 		}
 		s.bury()

@@ -18,8 +18,7 @@ import (
 	"ac/workspace/validate"
 )
 
-// found fills the workspace of a stage with a company, the agents of which are the worker
-// that the test plays.
+// found creates a company in the stage's workspace. The test binary plays all of its agents.
 func (s *stage) found(plan founding.Plan) founding.Company {
 	s.t.Helper()
 	made := must(plan.Bootstrap(s.t.Context(), s.w))
@@ -47,8 +46,8 @@ func (s *stage) found(plan founding.Plan) founding.Company {
 	return made
 }
 
-// TestWorkflowsOfANewCompany validates the three templates that each new company has, with
-// and without a director, and runs each to its end.
+// TestWorkflowsOfANewCompany validates the three templates of a new company, with and without a
+// director, and runs each to its end.
 func TestWorkflowsOfANewCompany(t *testing.T) {
 	t.Parallel()
 	for name, plan := range map[string]founding.Plan{
@@ -82,7 +81,7 @@ func TestWorkflowsOfANewCompany(t *testing.T) {
 	}
 }
 
-// runs runs a template of a company, answers what it asks, and looks at what came of it.
+// runs runs a company's template, answers its question, and checks the outcome.
 func (s *stage) runs(f workflow.StoredTemplate, text string, steps int) {
 	s.t.Helper()
 	for _, choice := range must(s.flows.Choices(&f.WorkflowTemplate)) {

@@ -1,6 +1,6 @@
 package workflow_test
 
-// What clients bring beside a template.
+// Input that clients give besides a template.
 
 import (
 	"slices"
@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestBeforehand pins that the first task is given what was said before its run, that notices
-// stand in the log of their round, and that a continuation may move a run.
+// TestBeforehand checks that the first task receives what was said before its run, that notices
+// are in the log of their round, and that a continuation may move a run.
 func TestBeforehand(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

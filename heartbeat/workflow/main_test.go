@@ -45,10 +45,10 @@ func TestMain(m *testing.M) {
 	os.Exit(runtimetest.With(m).Run())
 }
 
-// dyingName is the name under which the test binary is a runner that dies.
+// dyingName is the program name under which the test binary acts as a runner that dies.
 const dyingName = "dying"
 
-// dying is a runner that is killed between the end of its job and the next step.
+// dying acts as a runner that is killed between the end of its job and the next step.
 func dying(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
 	err := job.RunMain(executable, in, out, interrupt, nil)
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -63,8 +63,8 @@ func exitOf(err error) int {
 	return 0
 }
 
-// work is a worker: its goal says what it answers. Each start is noted in a file of
-// the workspace.
+// work acts as a worker. Its goal decides its answer. Each start is noted in a file in the
+// workspace.
 func work() error {
 	text, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -84,7 +84,7 @@ func work() error {
 	case "wait":
 		fmt.Println("ready")
 		time.Sleep(3 * time.Minute) // longer than any test
-	case "pause": // until the file is there
+	case "pause": // until the file exists
 		for _, err := os.Stat(arg); err != nil; _, err = os.Stat(arg) {
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -112,7 +112,7 @@ func work() error {
 	return nil
 }
 
-// founded is what workers of the workflows of a new company answer.
+// founded returns the answers of workers in a new company's workflows.
 func founded(how, prompt string) any {
 	text := ""
 	switch how {

@@ -1,6 +1,6 @@
 package workflow_test
 
-// The engine against a reference that simply calls one thing after the other.
+// Compares the engine with a reference that runs a flow by plain recursion.
 
 import (
 	"maps"
@@ -17,8 +17,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// answer is what the worker of a step does; it follows from the node and how often
-// it was entered.
+// answer is what the worker of a step does. It depends only on the node and on how often the
+// node was entered.
 type answer struct {
 	text     string
 	fails    bool
@@ -27,8 +27,7 @@ type answer struct {
 	tasks    []doc.PlanTask
 }
 
-// draw writes a random node in YAML. Ids are paths, so that behaviour can be told by
-// them.
+// draw generates random nodes. A node's path identifies it, so behavior can depend on the path.
 type draw struct {
 	t     *rapid.T
 	nodes int
@@ -88,7 +87,7 @@ func (d *draw) task(goal string) map[string]any {
 	return n
 }
 
-// template binds a flow.
+// template returns a bound template of a flow.
 func template(t interface{ Fatal(...any) }, flow map[string]any, maxJobs int) *doc.WorkflowTemplate {
 	type holder struct {
 		SchemaVersion int              `json:"schema_version"`
@@ -225,7 +224,7 @@ func (r *reference) task(n *doc.Node, input, feedback string, cycle int, goal *s
 	return a
 }
 
-// behaviour is what the workers of a template do.
+// behaviour returns a function that decides what the workers of a template do.
 func behaviour(t *doc.WorkflowTemplate, failing int) func(string, int) answer {
 	return func(path string, iteration int) answer {
 		h := 0
@@ -247,8 +246,8 @@ func behaviour(t *doc.WorkflowTemplate, failing int) func(string, int) answer {
 	}
 }
 
-// TestNextLikeTheReference runs random flows, whose steps end in a random order and
-// which are looked at once too often, and holds them to the reference.
+// TestNextLikeTheReference compares random flows with the reference. Their steps end in random
+// order, and each decision is made twice to check that it is idempotent.
 func TestNextLikeTheReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -298,7 +297,7 @@ func (r *reference) whole(input string) (text, failed string) {
 	return r.run(r.template.Root, input, "", 0), ""
 }
 
-// play runs a flow with the engine. Each step must be entered once.
+// play runs a flow with the engine and checks that each step is entered once.
 func play(t *rapid.T, tmpl *doc.WorkflowTemplate, input string, behave func(string, int) answer) (doc.WorkflowRun, map[string]string) {
 	world := workflow.World{Now: "2026-01-02T03:04:05.000Z", Agents: []doc.Agent{{ID: "a", Name: "A", Role: "worker", Provider: "codex"}}}
 	record := doc.WorkflowRun{
@@ -332,7 +331,7 @@ func play(t *rapid.T, tmpl *doc.WorkflowTemplate, input string, behave func(stri
 	return record, goals
 }
 
-// end ends one of the steps that go on.
+// end ends a random active step.
 func end(t *rapid.T, record *doc.WorkflowRun, canceled []string, behave func(string, int) answer) {
 	var live []int
 	for i, s := range record.Steps {

@@ -1,6 +1,6 @@
 package workflow_test
 
-// Tasks whose agent is spoken with: what people say and answer while it works.
+// Tasks with live agents: people steer them and answer their questions while they work.
 
 import (
 	"bufio"
@@ -25,9 +25,9 @@ import (
 
 type object = map[string]any
 
-// speak plays an agent that speaks ACP. Each prompt with "ask" has it ask twice for leave
-// to write a file; it answers what it was told. A prompt with "hold" waits for an
-// interruption, every other one is said back.
+// speak plays an agent that speaks ACP. With the goal "ask" it requests permission to write a
+// file twice and answers with the decisions. With "hold" it waits for an interruption. It
+// echoes any other prompt.
 func speak() error {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 8<<20)
@@ -90,7 +90,7 @@ func speak() error {
 
 const spokenTask = `{kind: task, agent: {provider: acp_own}, interactive: true, permission_level: patch, goal: `
 
-// speaker makes an agent that is spoken with.
+// speaker creates an agent that speaks ACP.
 func (s *stage) speaker() {
 	s.t.Helper()
 	id := must(s.w.NewAgent(s.t.Context(), workspace.AgentSpec{Name: "Speaker", Role: "worker", Provider: "acp_own"}))
@@ -113,7 +113,7 @@ func (s *stage) say(run, text, client string) (session.SteerResult, error) {
 	return s.flows.Steer(s.t.Context(), s.act(run), session.SteerRequest{Text: text, ClientMessageID: client})
 }
 
-// answer answers the question of a run that is open.
+// answer answers the open question of a run.
 func (s *stage) answer(record doc.WorkflowRun, text string) {
 	s.t.Helper()
 	i := slices.IndexFunc(record.Steps, func(one doc.FlowStep) bool { return one.Status == doc.StepWaiting })
@@ -123,7 +123,7 @@ func (s *stage) answer(record doc.WorkflowRun, text string) {
 	}
 }
 
-// inTurn waits until the agent of a run's step is in its turn, and returns the attempt.
+// inTurn waits until the agent of a run's step has started a turn, and returns the attempt.
 func (s *stage) inTurn(run, step string) (attempt string) {
 	s.t.Helper()
 	s.written(run, "step "+step+" is in its turn", func(r doc.WorkflowRun) bool {
@@ -137,7 +137,7 @@ func (s *stage) inTurn(run, step string) (attempt string) {
 	return attempt
 }
 
-// asks waits for the n-th question of an attempt.
+// asks waits for the n-th question of an attempt and returns its id.
 func (s *stage) asks(attempt string, n int) (id string) {
 	s.t.Helper()
 	log := filepath.Join(s.w.Dir(), workspace.LogFile(s.project, attempt))
@@ -161,8 +161,8 @@ func (s *stage) asks(attempt string, n int) (id string) {
 	return id
 }
 
-// TestSteered says something to a run before its first task that can hear it, and to the
-// attempt at work.
+// TestSteered steers a run before its first task with a live agent, and then the attempt at
+// work.
 func TestSteered(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -194,8 +194,8 @@ func TestSteered(t *testing.T) {
 	}
 }
 
-// TestSteeredPastACommand says something while a command is at work, which nothing can be
-// said to: the text goes to the next task.
+// TestSteeredPastACommand steers a run while a command is at work. A command cannot be steered,
+// so the text goes to the next task.
 func TestSteeredPastACommand(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -215,8 +215,8 @@ func TestSteeredPastACommand(t *testing.T) {
 	}
 }
 
-// TestPolicyOfARun answers for the session in one attempt, and changes the policy of the
-// run: both hold for the tasks after it.
+// TestPolicyOfARun checks that an answer for the session in one attempt, and a change of the
+// run's policy, both apply to later tasks.
 func TestPolicyOfARun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -251,7 +251,7 @@ func TestPolicyOfARun(t *testing.T) {
 	}
 }
 
-// TestInterruptedTask stops the turn of the attempt at work.
+// TestInterruptedTask checks that interrupting a run stops the turn of the attempt at work.
 func TestInterruptedTask(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -1,6 +1,6 @@
 package workflow_test
 
-// What the tests of runs share: a workspace with a worker, and looks at what is left.
+// Shared helpers for tests of runs: a workspace with a worker, and checks of the outcome.
 
 import (
 	"os"
@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// patience bounds every wait for a state, on a busy machine too.
+// patience bounds every wait for a state, even on a busy machine.
 const patience = 60 * time.Second
 
 type stage struct {
@@ -63,8 +63,8 @@ func newStage(t *testing.T, environ ...string) *stage {
 	return s
 }
 
-// gone waits for the processes of the stage: a runner still lets go of its job when the
-// record of the flow is over.
+// gone waits until the stage's processes have ended. A runner may still be releasing its job
+// when the flow's record is final.
 func (s *stage) gone(token string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -75,7 +75,7 @@ func (s *stage) gone(token string) {
 	s.t.Error("a process of the test does not end")
 }
 
-// start begins a run of a flow that is given in YAML.
+// start starts a run of a flow given in YAML.
 func (s *stage) start(flow string, change ...func(*workflow.Start)) doc.WorkflowRun {
 	s.t.Helper()
 	text := "schema_version: 1\ntype: workflow\nid: test:flow\nname: Flow\nflow: " + flow + "\n"
@@ -94,14 +94,14 @@ func (s *stage) start(flow string, change ...func(*workflow.Start)) doc.Workflow
 	return record
 }
 
-// written waits until the record of a run is as wanted, without looking at it in the
-// way that brings it on.
+// written waits until a run's record reaches a state. It only reads the record and does not
+// advance the run.
 func (s *stage) written(run string, what string, reached func(doc.WorkflowRun) bool) doc.WorkflowRun {
 	s.t.Helper()
 	return s.await(run, what, func() (doc.WorkflowRun, error) { return workflow.Load(s.w, s.project, run) }, reached)
 }
 
-// looked is written with looks that bring the run on.
+// looked is like written, but advances the run.
 func (s *stage) looked(run string, what string, reached func(doc.WorkflowRun) bool) doc.WorkflowRun {
 	s.t.Helper()
 	return s.await(run, what, func() (doc.WorkflowRun, error) { return s.flows.Advance(s.t.Context(), s.project, run) }, reached)
@@ -122,7 +122,7 @@ func (s *stage) await(run, what string, read func() (doc.WorkflowRun, error), re
 
 func over(r doc.WorkflowRun) bool { return r.Over() }
 
-// events are the types in the log of a run, which must verify.
+// events returns the event types in a run's log, and checks that the log verifies.
 func (s *stage) events(run string) (types []string) {
 	s.t.Helper()
 	report, err := runs.VerifyLog(s.w, s.project, run)
@@ -136,14 +136,14 @@ func (s *stage) events(run string) (types []string) {
 	return types
 }
 
-// acts is how often the workers of a job were started.
+// acts returns how often the workers of a job were started.
 func (s *stage) acts(id string) int {
 	text, _ := os.ReadFile(filepath.Join(s.w.Dir(), "acts-"+id))
 	return strings.Count(string(text), "\n")
 }
 
-// once checks that each task of a run was done once, and its run ended as its
-// workflow did.
+// once checks that each task of a run was done once, and that the run ended as its workflow
+// did.
 func (s *stage) once(record doc.WorkflowRun) {
 	s.t.Helper()
 	for _, step := range record.Steps {
@@ -158,7 +158,7 @@ func (s *stage) once(record doc.WorkflowRun) {
 	}
 }
 
-// dyingRunner is a program whose runners die when their job is over.
+// dyingRunner returns a program whose runners die when their job is over.
 func (s *stage) dyingRunner() string {
 	s.t.Helper()
 	name := filepath.Join(s.t.TempDir(), dyingName)
@@ -168,7 +168,7 @@ func (s *stage) dyingRunner() string {
 	return name
 }
 
-// repository makes a git repository that is mapped as main.
+// repository creates a git repository that is mapped as main.
 func (s *stage) repository() string {
 	s.t.Helper()
 	dir := workspace.Canonical(s.t.TempDir())

@@ -1,6 +1,6 @@
 package workflow_test
 
-// Runs of workflows with real jobs.
+// Workflow runs with real jobs.
 
 import (
 	"context"
@@ -38,8 +38,8 @@ const (
 	twoSays = `{kind: sequence, steps: [` + task + `, ` + task + `]}`
 )
 
-// TestGoesOnByItself runs flows of every kind. Nobody looks at them: each runner
-// begins what comes after its job.
+// TestGoesOnByItself runs flows of every kind without advancing them: each runner starts what
+// comes after its job.
 func TestGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -102,8 +102,8 @@ func TestFailureEndsARun(t *testing.T) {
 	}
 }
 
-// TestNotEnforced tells what a command cannot be held to, and refuses what no level
-// bears.
+// TestNotEnforced checks that a notice reports what a command cannot enforce, and that a mode
+// above the level is refused.
 func TestNotEnforced(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -139,8 +139,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestQuestion answers a question from several sides: the first answer stands, and
-// the next task is given it.
+// TestQuestion answers a question several times at once. One answer is accepted, and the next
+// task receives it.
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -181,7 +181,7 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("no %s in %v", kind, types)
 		}
 	}
-	// Cancel closes what is open.
+	// Cancel closes open questions.
 	record = s.start(flow)
 	record, err := s.flows.Cancel(t.Context(), s.project, record.RunID)
 	if err != nil || record.Status != doc.FlowCanceled {
@@ -223,10 +223,8 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// TestSharedWorktree lets the tasks of a run work in one worktree, from the first of
-// them that may write.
-// TestWhoLetsWorkInTheRepository begins and continues a run whose task may change the
-// repository itself: workers may do neither, also with the template that is there.
+// TestWhoLetsWorkInTheRepository checks that a worker can neither start nor continue a run
+// whose task may change the repository itself, even with the run's own template.
 func TestWhoLetsWorkInTheRepository(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -249,6 +247,8 @@ func TestWhoLetsWorkInTheRepository(t *testing.T) {
 	}
 }
 
+// TestSharedWorktree checks that a run's tasks work in one worktree, from the first that may
+// write.
 func TestSharedWorktree(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -277,8 +277,8 @@ func TestSharedWorktree(t *testing.T) {
 	}
 }
 
-// TestRunnerDiesBeforeTheNextStep kills every runner between the end of its job and
-// the next step: each look brings the run on by one step, which is done once.
+// TestRunnerDiesBeforeTheNextStep kills every runner between the end of its job and the next
+// step. Each Advance takes the run one step further, and each step is done once.
 func TestRunnerDiesBeforeTheNextStep(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -295,9 +295,8 @@ func TestRunnerDiesBeforeTheNextStep(t *testing.T) {
 	s.once(record)
 }
 
-// TestKilledRunners kills runners at random moments, while several looks at once
-// bring the runs on. A run ends with every step done once, or as interrupted where a
-// worker was killed at its work.
+// TestKilledRunners kills runners at random moments while concurrent callers advance the runs.
+// A run ends with every step done once, or as interrupted if a worker was killed at work.
 func TestKilledRunners(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: it starts many processes")
@@ -332,7 +331,7 @@ func TestKilledRunners(t *testing.T) {
 	t.Logf("%d runners were killed; %d runs succeeded all the same", killed, succeeded)
 }
 
-// killSome kills so many runners of a run, until it is over.
+// killSome kills up to most runners of a run, until the run is over.
 func (s *stage) killSome(run string, most int) (killed int) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var lookers sync.WaitGroup
@@ -340,7 +339,7 @@ func (s *stage) killSome(run string, most int) (killed int) {
 		lookers.Go(func() {
 			for ctx.Err() == nil {
 				if _, err := s.flows.Advance(ctx, s.project, run); err != nil && ctx.Err() == nil && !errors.Is(err, context.Canceled) && !fault.Is(err, fault.Locked) {
-					s.t.Log(err) // a runner was killed while it was waited for
+					s.t.Log(err) // a runner was killed while Advance waited for it
 				}
 				time.Sleep(20 * time.Millisecond)
 			}
@@ -363,7 +362,7 @@ func (s *stage) killSome(run string, most int) (killed int) {
 	return killed
 }
 
-// runners are the processes that own jobs of the stage.
+// runners returns the processes that own jobs of the stage.
 func (s *stage) runners() (pids []int) {
 	dir := filepath.Join(s.w.Dir(), workspace.JobOwnersDir, s.project)
 	entries, err := os.ReadDir(dir)

@@ -11,8 +11,8 @@ import (
 	"ac/workspace"
 )
 
-// TestDroppedByTwo drops a source that another process drops, too, and whose ID goes to a new
-// source meanwhile: the rows of the new one stay.
+// TestDroppedByTwo drops a source that another process drops at the same time, and whose ID
+// then goes to a new source. The rows of the new source stay.
 func TestDroppedByTwo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -76,8 +76,8 @@ func TestDroppedByTwo(t *testing.T) {
 	}
 }
 
-// TestAddedWhileListed adds a source by another process while an update lists what there is: it
-// stays.
+// TestAddedWhileListed checks that an update keeps a source that another process adds while the
+// update lists the sources.
 func TestAddedWhileListed(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -107,8 +107,8 @@ func TestAddedWhileListed(t *testing.T) {
 	}
 }
 
-// TestUnitPanics panics in a transaction of an update, as a request may whose caller recovers:
-// the next update can write.
+// TestUnitPanics panics in a transaction of an update, as in a request whose caller recovers.
+// The next update can still write.
 func TestUnitPanics(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

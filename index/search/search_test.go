@@ -40,12 +40,12 @@ func newStore(t testing.TB) *Store {
 	return s
 }
 
-// listed lists sources for Update.
+// listed returns a function that lists sources for Update.
 func listed(sources ...Source) func(context.Context) ([]Source, error) {
 	return func(context.Context) ([]Source, error) { return sources, nil }
 }
 
-// source is a source with these rows, which are whole.
+// source returns a source whose rows replace all earlier ones.
 func source(name, guard string, rows ...Row) Source {
 	for i := range rows {
 		rows[i].Number = int64(i)
@@ -79,7 +79,7 @@ func refs(hits []Hit) string {
 	return strings.Join(list, " ")
 }
 
-// TestFind pins what a query finds and in which order.
+// TestFind checks what a query finds and in which order.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -126,8 +126,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestUpdate pins that sources are replaced, continued and dropped, that an update which has
-// no time left says what is behind, and that a damaged file is made anew.
+// TestUpdate checks that sources are replaced, continued and dropped. An update without time
+// left reports how many sources are behind, and a damaged file is rebuilt.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -193,7 +193,8 @@ func TestUpdate(t *testing.T) {
 	update(source("a", "", row))
 }
 
-// TestMasked pins that no secret and no control character lies in the file.
+// TestMasked checks that the file contains no secret, and that a hit's snippet contains no
+// control characters.
 func TestMasked(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -219,7 +220,8 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// TestEveryQuery sends every byte, and pairs of what could be syntax: nothing is an error.
+// TestEveryQuery queries for every byte and for pairs of possible syntax. Each query is either
+// rejected as bad or searched without an error.
 func TestEveryQuery(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -255,7 +257,7 @@ func BenchmarkQuery(b *testing.B) {
 	s := newStore(b)
 	random := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(random, 1.2, 8, 20_000)
-	word := func() string { // as texts have them: few are frequent
+	word := func() string { // as in real texts, few words are frequent
 		n := zipf.Uint64()
 		return string([]byte{byte('a' + n*7%26), byte('a' + n/26*11%26), byte('a' + n/676*5%26)}) + fmt.Sprint(n%97)
 	}

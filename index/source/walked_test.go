@@ -14,10 +14,9 @@ import (
 	"ac/workspace"
 )
 
-// TestLooksWhereSomethingChanged shows that a process that stays looks again only at
-// folders in which something changed, and at everything from time to time, or when
-// something may not have been heard. What it saw is falsified, so that looking again
-// can be told from remembering.
+// TestLooksWhereSomethingChanged checks that a long-lived process walks only directories with
+// changes. It walks everything from time to time, or when notifications may have been lost. The
+// test falsifies the cache to tell a new walk from a cached result.
 func TestLooksWhereSomethingChanged(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "darwin" {
@@ -88,8 +87,8 @@ func TestLooksWhereSomethingChanged(t *testing.T) {
 	}
 }
 
-// TestCacheClosed closes a cache before, while and after it begins to watch: no watch outlives
-// it, and nothing that was cached is used any more.
+// TestCacheClosed closes a cache before, while and after it begins to watch. No watch outlives
+// it, and nothing cached is used afterwards.
 func TestCacheClosed(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "w")
@@ -108,7 +107,7 @@ func TestCacheClosed(t *testing.T) {
 			walk()
 		}
 		var closing sync.WaitGroup
-		closing.Go(seen.Close) // which the race detector watches
+		closing.Go(seen.Close) // concurrently, for the race detector
 		walk()
 		closing.Wait()
 		walk()
@@ -125,7 +124,7 @@ func must(err error) {
 	}
 }
 
-// tree is the folder of a workspace whose files other programs change.
+// tree is the directory of a workspace whose files other programs change.
 type tree string
 
 func (t tree) path(name string) string { return filepath.Join(string(t), filepath.FromSlash(name)) }
@@ -140,7 +139,7 @@ func (t tree) replace(name, text string) {
 	must(os.Rename(t.path(name+".new"), t.path(name)))
 }
 
-// move renames what is there.
+// move renames a file or directory if it exists.
 func (t tree) move(from, to string) {
 	if _, err := os.Lstat(t.path(from)); err == nil {
 		must(os.MkdirAll(filepath.Dir(t.path(to)), 0o755))

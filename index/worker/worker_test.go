@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// log is what a worker did, with the milliseconds since the start.
+// log records what a worker did, with the milliseconds since the start.
 type log struct {
 	mu    sync.Mutex
 	start time.Time
@@ -39,7 +39,7 @@ func (l *log) got() []string {
 	return slices.Clone(l.lines)
 }
 
-// in runs a test in a bubble where time passes at once.
+// in runs a test in a synctest bubble, where no real time passes.
 func in(t *testing.T, takes time.Duration, fn func(*Worker, *log)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -74,7 +74,7 @@ func expect(t *testing.T, l *log, want ...string) {
 	}
 }
 
-// TestFresh pins the answer of a worker that did nothing, and of none.
+// TestFresh checks the status of a worker that did nothing, and of no worker.
 func TestFresh(t *testing.T) {
 	t.Parallel()
 	in(t, 0, func(w *Worker, _ *log) {
@@ -87,8 +87,8 @@ func TestFresh(t *testing.T) {
 	})
 }
 
-// TestDebounce pins that notices gather for 250 ms after the first, which later
-// ones do not put off, and that batches keep a second between them.
+// TestDebounce checks that notices are collected for 250 ms after the first, which later ones
+// do not extend, and that batches are a second apart.
 func TestDebounce(t *testing.T) {
 	t.Parallel()
 	in(t, 0, func(w *Worker, l *log) {
@@ -109,9 +109,8 @@ func TestDebounce(t *testing.T) {
 	})
 }
 
-// TestBatches pins that workspaces are brought up to date one after the other,
-// in the order of the notices, and that what is noticed meanwhile goes to the
-// next batch, a second after the end.
+// TestBatches checks that a batch syncs workspaces one after the other in the order of their
+// notices. Notices that arrive meanwhile go to the next batch, a second after the end.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	in(t, 300*time.Millisecond, func(w *Worker, l *log) {
@@ -133,8 +132,8 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// TestErrors pins that a workspace that fails stops no other one, and what is
-// told of it; a panic is a failure.
+// TestErrors checks that a failing workspace does not stop the others, and what is reported of
+// it. A panic counts as a failure.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	in(t, time.Millisecond, func(w *Worker, l *log) {
@@ -153,8 +152,8 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// TestFlush pins that a flush waits neither for the debounce nor for the
-// interval, waits for the batch under way, and leaves nothing pending.
+// TestFlush checks that a flush skips the debounce and the interval, waits for the batch under
+// way, and leaves nothing pending.
 func TestFlush(t *testing.T) {
 	t.Parallel()
 	in(t, 100*time.Millisecond, func(w *Worker, l *log) {
@@ -184,8 +183,8 @@ func TestFlush(t *testing.T) {
 	})
 }
 
-// TestFlushUnderNotices shows that a flush takes what was pending when it was called,
-// however steadily more comes.
+// TestFlushUnderNotices checks that a flush handles only what was pending when it was called,
+// however steadily more notices come.
 func TestFlushUnderNotices(t *testing.T) {
 	t.Parallel()
 	in(t, 100*time.Millisecond, func(w *Worker, _ *log) {
@@ -213,7 +212,7 @@ func TestFlushUnderNotices(t *testing.T) {
 	})
 }
 
-// TestFlushGivesUp pins that a flush ends with its context, the batch going on.
+// TestFlushGivesUp checks that a flush ends with its context while the batch goes on.
 func TestFlushGivesUp(t *testing.T) {
 	t.Parallel()
 	in(t, time.Minute, func(w *Worker, l *log) {
@@ -230,8 +229,7 @@ func TestFlushGivesUp(t *testing.T) {
 	})
 }
 
-// TestClose pins that the end flushes, takes no more notices, and calls off what
-// takes too long.
+// TestClose checks that Close flushes, and that later notices are ignored.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	in(t, 100*time.Millisecond, func(w *Worker, l *log) {
@@ -265,8 +263,8 @@ func TestCloseCallsOff(t *testing.T) {
 	})
 }
 
-// TestNoNoticeIsLost lets many goroutines notify and flush: what was noticed
-// before a flush began is brought up to date before it ends.
+// TestNoNoticeIsLost notifies and flushes from many goroutines. A notice that precedes a flush
+// is synced before the flush ends.
 func TestNoNoticeIsLost(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -11,8 +11,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestRecordLosesNothing records from several openings of one workspace at once,
-// as processes would.
+// TestRecordLosesNothing records concurrently through several open handles on one workspace, as
+// separate processes would.
 func TestRecordLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,7 +9,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestLeft: the smallest of what the hard limits leave, shared limits in equal parts.
+// TestLeft checks that Left returns the smallest remainder of the hard limits and splits shared
+// limits equally.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	run := budget.Spend{Tokens: 10, Billionths: 1_000_000_000}
@@ -32,7 +33,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestExceeded: what was spent since counts, and reaching is exceeding.
+// TestExceeded checks that only spending beyond an earlier spend counts, and that reaching an
+// allowance exceeds it.
 func TestExceeded(t *testing.T) {
 	t.Parallel()
 	tokens := budget.Allowance{Tokens: new(int64(10))}

@@ -32,7 +32,7 @@ func drawBudget(t *rapid.T, label string) *doc.Budget {
 	return &doc.Budget{SoftCostUSD: cost("soft cost"), HardCostUSD: cost("hard cost"), SoftTokens: tokens("soft"), HardTokens: tokens("hard")}
 }
 
-// expected are the decisions as the rule reads, in decimal fractions.
+// expected returns the decisions that the rule requires, computed in decimal fractions.
 func expected(scopes []Scope) (rows [][6]string) {
 	for _, s := range scopes {
 		if s.Budget == nil {
@@ -79,8 +79,8 @@ func fixed(t *rapid.T, n json.Number) string {
 	return r.FloatString(9)
 }
 
-// TestDecideModel compares decisions with the rule, over sums of costs that are
-// no binary fractions.
+// TestDecideModel compares decisions with the rule, over sums of costs that binary fractions
+// cannot represent.
 func TestDecideModel(t *testing.T) {
 	t.Parallel()
 	for range 40 { // times rapid's hundred cases
@@ -108,7 +108,7 @@ func TestDecideModel(t *testing.T) {
 	}
 }
 
-// TestZeroBlocks: a hard limit of 0 blocks although nothing was spent.
+// TestZeroBlocks checks that a hard limit of 0 blocks even if nothing was spent.
 func TestZeroBlocks(t *testing.T) {
 	t.Parallel()
 	for _, b := range []doc.Budget{{HardTokens: new(int64)}, {HardCostUSD: new(float64)}} {
@@ -118,7 +118,8 @@ func TestZeroBlocks(t *testing.T) {
 	}
 }
 
-// TestSumsStay: sums are exact where floats would round, and never turn over.
+// TestSumsStay checks that sums are exact where floats would round, and that they never
+// overflow.
 func TestSumsStay(t *testing.T) {
 	t.Parallel()
 	var sum Spend
@@ -134,7 +135,7 @@ func TestSumsStay(t *testing.T) {
 	}
 }
 
-// TestEvents: all decisions, then alerts, then what is exceeded.
+// TestEvents checks the order of events: all decisions, then alerts, then exceeded limits.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	decisions := Decide(

@@ -1,6 +1,6 @@
 package budget_test
 
-// A workspace with agents, budgets and prices.
+// A workspace fixture with runs, budgets and prices.
 
 import (
 	"context"
@@ -22,12 +22,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// asSupervisor makes the test binary a process that hosts one session: such a
-// process kills all its descendants at the end, so the test cannot be one.
+// asSupervisor makes the test binary a process that hosts one session. Such a process kills all
+// its descendants at the end, so it cannot be the test process itself.
 const asSupervisor = "BUDGET_TEST_SUPERVISOR"
 
-// supervise hosts the session of an order, with little patience, and prints its
-// record.
+// supervise hosts an order's session, with a short BudgetPatience, and prints its record.
 func supervise(text string) error {
 	var o session.Order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -42,7 +41,7 @@ func supervise(text string) error {
 	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(record), w.Close())
 }
 
-// host lets a process of its own execute a run.
+// host executes a run in a separate process.
 func (b bureau) host(run, task string, budget *doc.Budget, argv []string) (record doc.Session) {
 	b.t.Helper()
 	order, err := json.Marshal(session.Order{
@@ -67,7 +66,7 @@ func (b bureau) host(run, task string, budget *doc.Budget, argv []string) (recor
 	return record
 }
 
-// bureau is a workspace with one project and one task.
+// bureau is a workspace with one project.
 type bureau struct {
 	t       *testing.T
 	all     *company.Host
@@ -116,7 +115,7 @@ func (b bureau) budget(text string) {
 	}
 }
 
-// task makes task t1 with a budget.
+// task creates task t1 with a budget.
 func (b bureau) task(budget string) {
 	b.t.Helper()
 	text := "---\nschema_version: 1\ntype: task\nid: t1\nproject_id: " + b.project + "\ntitle: T\n" +
@@ -149,7 +148,7 @@ func (b bureau) create() string {
 	return made.RunID
 }
 
-// reports is a command that reports 100 input and 50 output tokens.
+// reports returns a command that reports 100 input and 50 output tokens.
 func reports() []string {
 	return []string{"sh", "-c", `echo '{"usage":{"input_tokens":100,"output_tokens":50}}'`}
 }
@@ -175,7 +174,7 @@ func (b bureau) collect(run string) company.CollectResult {
 	return collected
 }
 
-// spend makes a run that has spent 150 tokens.
+// spend creates a run that spends 150 tokens.
 func (b bureau) spend(task string) {
 	b.t.Helper()
 	run := b.create()
@@ -185,9 +184,8 @@ func (b bureau) spend(task string) {
 	b.collect(run)
 }
 
-// told are the events of a run from its policy decision on, output left out:
-// budget events with their payload, the last one with what it says of budgets,
-// others by type.
+// told lists a run's events except run.started and provider output. Budget events include their
+// payload, the final event its exit code and budget outcome.
 func (b bureau) told(run string) (told []string) {
 	b.t.Helper()
 	text, err := os.ReadFile(b.path(workspace.LogFile(b.project, run)))

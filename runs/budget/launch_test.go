@@ -1,6 +1,6 @@
 package budget_test
 
-// Budgets in the life of runs: before the launch, in mid-run, at the end.
+// Budget checks of a run: before the launch, in mid-run and at the end.
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestMain lets the test binary be the supervisors and guards of its sessions.
+// TestMain lets the test binary run as a supervisor or guard of its sessions.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		var err error
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(runtimetest.With(m).Run())
 }
 
-// TestPreflight: each scope refuses a launch for which nothing is left.
+// TestPreflight checks that each scope refuses a launch once its budget is used up.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	const hard150 = "budget:\n  soft_tokens: 1\n  hard_tokens: 150\n"
@@ -103,8 +103,8 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestUnreadableBudgets: a project and a task that cannot be read have no
-// budget, and the launch goes on.
+// TestUnreadableBudgets checks that an unreadable project or task has no budget and does not
+// block the launch.
 func TestUnreadableBudgets(t *testing.T) {
 	t.Parallel()
 	b := newBureau(t)
@@ -122,8 +122,8 @@ func TestUnreadableBudgets(t *testing.T) {
 	}
 }
 
-// TestAfterRun: limits that a run reaches turn its success into a failure; what
-// it did stays told. Costs count where there is a card.
+// TestAfterRun checks that a run that reaches a limit fails, but keeps its exit code and usage.
+// Costs count only if there is a rate card.
 func TestAfterRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -176,8 +176,8 @@ func TestAfterRun(t *testing.T) {
 	}
 }
 
-// TestExecute: what run:execute starts is asked for nothing before, and measured
-// afterwards.
+// TestExecute checks that run:execute skips the budget preflight and checks budgets after the
+// run.
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	b := newBureau(t)
@@ -200,8 +200,8 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// TestMidRun: a provider that would go on for ever is stopped when what it
-// reports stays over a limit, that of others included.
+// TestMidRun checks that a provider that would run forever is stopped once its reported usage
+// stays over a limit. Spending of other runs counts.
 func TestMidRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

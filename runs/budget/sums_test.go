@@ -53,7 +53,7 @@ func write(t fataler, w *workspace.Workspace, id string, text []byte) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Replaced, not overwritten, as every program does it.
+	// Replace the file instead of overwriting it, as every program does.
 	if err := os.WriteFile(file+".new", text, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func write(t fataler, w *workspace.Workspace, id string, text []byte) {
 	}
 }
 
-// nextTick waits until the file system stamps files with another time.
+// nextTick waits until the file system's timestamps advance.
 func nextTick(t fataler, dir string) {
 	stamp := func() time.Time {
 		name := filepath.Join(dir, "tick")
@@ -80,9 +80,9 @@ func nextTick(t fataler, dir string) {
 	}
 }
 
-// TestSumsModel lets runs come, end, be edited and go, and compares the sums
-// that are kept with those of the model: while the files are fresh, and when
-// they seem old enough to be trusted by their times.
+// TestSumsModel creates, ends, edits and removes runs, and compares the cached sums with a
+// model. It asks both while the files are fresh and when they seem old enough for their
+// timestamps to be trusted.
 func TestSumsModel(t *testing.T) {
 	t.Parallel()
 	env := workspace.SystemEnv()
@@ -106,7 +106,7 @@ func TestSumsModel(t *testing.T) {
 	})
 }
 
-// change does something to one of four runs.
+// change creates, ends, edits or removes one of four runs.
 func change(t *rapid.T, w *workspace.Workspace, model map[string]doc.Run) {
 	id := rapid.SampledFrom([]string{"run_1", "run_2", "run_3", "run_4"}).Draw(t, "id")
 	r, there := model[id]
@@ -146,8 +146,8 @@ func ask(t *rapid.T, sums *Sums, model map[string]doc.Run) {
 	}
 }
 
-// TestUnreadableRuns count for nothing until they can be read, like runs without
-// usage and files beside runs.
+// TestUnreadableRuns checks that unreadable runs count for nothing until they can be read, like
+// runs without usage and stray files beside runs.
 func TestUnreadableRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t, workspace.SystemEnv())
@@ -175,8 +175,7 @@ func TestUnreadableRuns(t *testing.T) {
 	}
 }
 
-// TestLimitsOf: documents that cannot be read, or carry another id, have no
-// budget.
+// TestLimitsOf checks that a document that cannot be read, or has another id, has no budget.
 func TestLimitsOf(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t, workspace.SystemEnv())
@@ -214,14 +213,14 @@ func TestLimitsOf(t *testing.T) {
 	}
 }
 
-// BenchmarkSums measures sums over ten thousand runs: when nothing changed, and
-// when a run has just been made.
+// BenchmarkSums measures sums over ten thousand runs: with nothing changed, and just after a
+// run was created.
 func BenchmarkSums(b *testing.B) {
 	w := newWorkspace(b, workspace.SystemEnv())
 	for i := range 10_000 {
 		put(b, w, run(fmt.Sprintf("run_%05d", i), doc.StatusEnded, "t", 100, new(0.25)))
 	}
-	time.Sleep(2500 * time.Millisecond) // change times cannot be set: the files have to settle
+	time.Sleep(2500 * time.Millisecond) // change times cannot be set: wait until the files count as old
 	began := time.Now()
 	sums := NewSums(w)
 	sum := func(b *testing.B) {
@@ -244,7 +243,7 @@ func BenchmarkSums(b *testing.B) {
 	})
 }
 
-// opened counts the records of runs that are opened.
+// opened counts how often a run's record is opened.
 type opened struct {
 	durable.FS
 	runs int
@@ -257,8 +256,8 @@ func (o *opened) OpenFile(name string, flag int, perm fs.FileMode) (durable.File
 	return o.FS.OpenFile(name, flag, perm)
 }
 
-// TestSumsOfIndex shows that sums take finished runs from the index as far as their
-// files are those that were indexed, and read all others.
+// TestSumsOfIndex checks that sums use the index for finished runs whose files have not changed
+// since they were indexed, and read all others.
 func TestSumsOfIndex(t *testing.T) {
 	t.Parallel()
 	env := workspace.SystemEnv()
@@ -287,7 +286,7 @@ func TestSumsOfIndex(t *testing.T) {
 	}
 	half := int64(500_000_000)
 	sums(Totals{Spend{2000, 200 * half}, Spend{1000, 100 * half}, Spend{}}, 1)
-	// What changed behind the index is read.
+	// Files that changed since the sync are read.
 	nextTick(t, w.Dir())
 	put(t, w, run("run_000", doc.StatusEnded, "t", 1010, nil))
 	put(t, w, run("run_new", doc.StatusFailed, "t", 7, nil))

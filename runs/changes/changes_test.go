@@ -1,6 +1,6 @@
 package changes_test
 
-// What a run changed, read from worktrees and branches that the real git made.
+// Changes of a run, read from worktrees and branches that the real git created.
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// stage is a workspace with a repository and a run that has a worktree of it.
+// stage is a workspace with a repository and a run with a worktree of it.
 type stage struct {
 	w                  *workspace.Workspace
 	project, run       string
@@ -128,7 +128,7 @@ func (s *stage) open(t *testing.T) (*changes.Set, error) {
 	return set, err
 }
 
-// read is the set as path to old and new content.
+// read returns a set as a map from path to old and new content.
 func read(t *testing.T, set *changes.Set) map[string]string {
 	t.Helper()
 	side := func(text []byte) string {
@@ -191,7 +191,7 @@ func TestWorktree(t *testing.T) {
 	s.patch(t, set)
 }
 
-// patch holds the patch of a set to making the worktree out of the repository.
+// patch checks that applying a set's patch to the repository reproduces the worktree.
 func (s *stage) patch(t *testing.T, set *changes.Set) {
 	t.Helper()
 	text, err := set.Patch(t.Context(), 1<<20)
@@ -218,7 +218,8 @@ func (s *stage) patch(t *testing.T, set *changes.Set) {
 	}
 }
 
-// TestTheBaseIsKept goes on from the commit that the run noted, whatever was merged since.
+// TestTheBaseIsKept checks that changes start at the run's recorded base commit, whatever was
+// merged since.
 func TestTheBaseIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -267,7 +268,7 @@ func TestBranch(t *testing.T) {
 	}
 }
 
-// TestLineEnds reads what is in commits as it lies in a working tree.
+// TestLineEnds checks that committed content is read with the line endings of a working tree.
 func TestLineEnds(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -285,7 +286,8 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// TestNothingIsRun makes a worktree whose configuration names programs for everything.
+// TestNothingIsRun checks that reading changes runs none of the programs that the repository's
+// configuration names.
 func TestNothingIsRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -1,6 +1,6 @@
 package changes_test
 
-// Renames among what a run changed.
+// Rename detection among a run's changes.
 
 import (
 	"fmt"
@@ -34,8 +34,8 @@ func TestRenames(t *testing.T) {
 	note(deleted("b.bin"), "\x00\x01\x02")
 	note(deleted("c.txt"), "nothing of it is left\n")
 	note(deleted("empty"), "")
-	note(made("copy/a.go"), edited) // less like it than the next one
-	note(made("moved/a.go"), text)  // equal
+	note(made("copy/a.go"), edited) // less similar than the next one
+	note(made("moved/a.go"), text)  // identical
 	note(made("moved/b.bin"), "\x00\x01\x02")
 	note(made("c.md"), "all of it is new\n")
 	note(made("moved/empty"), "")

@@ -2,7 +2,7 @@ package failure
 
 import "testing"
 
-// TestFailures pins what kind of failure agents' words are.
+// TestFailures checks how agents' error messages are classified.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{

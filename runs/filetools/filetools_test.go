@@ -36,7 +36,7 @@ func opened(t *testing.T, dirs ...string) *Dirs {
 	return d
 }
 
-// told is an answer, or the error in full.
+// told returns the answer, or the full error after an exclamation mark.
 func told(text string, err error) string {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return "! " + e.InFull()
@@ -105,8 +105,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestLinkedPaths names the directory by links to it and above it, as an agent does
-// whose working directory is spelled so. What they lead to outside stays outside.
+// TestLinkedPaths reaches the directory through symlinks to it and above it, as an agent does
+// if its working directory's path contains symlinks. Links that lead outside stay denied.
 func TestLinkedPaths(t *testing.T) {
 	t.Parallel()
 	above := stage(t, map[string]string{"real/a.txt": "inside\n", "real/b/c.txt": "below\n", "elsewhere/secret": "s\n", "elsewhere/b/c.txt": "s\n"})

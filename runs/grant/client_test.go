@@ -12,8 +12,8 @@ import (
 	"ac/runs/interaction"
 )
 
-// broken is a client whose supervisor answers each request with the next of the results, and no
-// further ones.
+// broken returns a client whose supervisor answers one request with each of results, and no
+// requests after those.
 func broken(t *testing.T, results ...string) *Client {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -42,8 +42,8 @@ func broken(t *testing.T, results ...string) *Client {
 	return c
 }
 
-// TestBrokenAnswers: an answer that is no record of a question is an error of the ask that it
-// answers, and later questions are asked.
+// TestBrokenAnswers checks that an answer that is not a question's record fails its own Ask,
+// and that later questions still work.
 func TestBrokenAnswers(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{`{}`, `{"state":"open"}`, `7`, `{"interaction_id":"int_1","title":7}`} {
@@ -60,7 +60,7 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// TestCallGivenUp: the client forgets a call that nobody waits for any more.
+// TestCallGivenUp checks that the client forgets a call once its caller has given up.
 func TestCallGivenUp(t *testing.T) {
 	t.Parallel()
 	c := broken(t)

@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// place is a directory with a short path that only this user may enter, as the
-// folder of sockets is.
+// place returns a directory with a short path that only this user may enter, like the directory
+// of sockets.
 func place(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ac-g") //nolint:usetesting // the path of a socket is short
@@ -73,8 +73,8 @@ func TestIdentityComesFromTheSupervisor(t *testing.T) {
 	}
 }
 
-// TestGrantsThatAreRefused: nothing but the file that the supervisor wrote, where it
-// wrote it, while its session lives.
+// TestGrantsThatAreRefused checks that only the file that the supervisor wrote is accepted, at
+// its original path and while its session lives.
 func TestGrantsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s, file, _ := supervised(t, nil)
@@ -136,7 +136,7 @@ func TestGrantsThatAreRefused(t *testing.T) {
 	}
 }
 
-// rewrite writes the grant, changed, under its own name into a directory.
+// rewrite writes a changed grant into a directory, under its original name.
 func rewrite(t *testing.T, dir, text, old, replaced string) string {
 	t.Helper()
 	name := filepath.Join(dir, granttest.Socket+".grant")
@@ -146,7 +146,8 @@ func rewrite(t *testing.T, dir, text, old, replaced string) string {
 	return name
 }
 
-// TestNothingIsAnsweredBeforeTheToken speaks with the socket itself.
+// TestNothingIsAnsweredBeforeTheToken checks on the raw socket that every request without the
+// right token is refused.
 func TestNothingIsAnsweredBeforeTheToken(t *testing.T) {
 	t.Parallel()
 	s := &granttest.Supervisor{Who: who(), Now: time.Now}
@@ -201,7 +202,7 @@ func TestQuestions(t *testing.T) {
 	if still, err := c.Await(soon, record.InteractionID); err != nil || still.State != interaction.Open {
 		t.Errorf("when it is not waited for: %+v %v", still, err)
 	}
-	// Another process of the same agent may take it up.
+	// Another process of the same agent may resume the question.
 	other, err := grant.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
@@ -265,7 +266,8 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestManyQuestions asks more than are kept: the newest are known still.
+// TestManyQuestions asks more questions than are kept and checks that the newest is still
+// known.
 func TestManyQuestions(t *testing.T) {
 	t.Parallel()
 	s, file, c := supervised(t, nil)
@@ -313,7 +315,7 @@ func TestCalls(t *testing.T) {
 	if call, err = c.Call(t.Context(), nil); err != nil || string(call.Arguments) != `{}` {
 		t.Errorf("no arguments: %+v %v", call, err)
 	}
-	// The limit is one of the run: another process of its agent does not lift it.
+	// The limit applies to the run: another process of its agent does not raise it.
 	other, err := grant.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
@@ -347,7 +349,8 @@ func TestJobsAreStartedWhereThatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestTheEndOfTheSession: waiters are answered, nothing hangs.
+// TestTheEndOfTheSession checks that waiters return when the session ends, and later requests
+// are denied.
 func TestTheEndOfTheSession(t *testing.T) {
 	t.Parallel()
 	s, _, c := supervised(t, nil)
@@ -373,7 +376,8 @@ func TestTheEndOfTheSession(t *testing.T) {
 	}
 }
 
-// TestAnOlderSupervisor does not know the verb.
+// TestAnOlderSupervisor checks that Open reports a supervisor without the grant verb as
+// unsupported.
 func TestAnOlderSupervisor(t *testing.T) {
 	t.Parallel()
 	dir := place(t)

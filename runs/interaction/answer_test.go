@@ -16,7 +16,7 @@ func colours(multi, free, secret bool) []QuestionPart {
 	return []QuestionPart{{QuestionID: "q1", Question: "Which colour?", Multi: multi, FreeText: free, Secret: secret, Options: []Choice{{Label: "Red"}, {Label: "Blue"}}}}
 }
 
-// TestAnswers goes through each kind and each way of answering it.
+// TestAnswers covers every kind of interaction and every way to answer it.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	permission := Record{Request: asked("i"), State: Open}

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// line makes an event of the run r in the session s, by agent_A or who resolves.
+// line returns an event by an actor in session s. Its run_id is not r: a record's run comes
+// from the caller, not from the event.
 func line(t *testing.T, kind, actor, at string, payload any) []byte {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{

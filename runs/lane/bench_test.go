@@ -2,7 +2,7 @@ package lane
 
 import "testing"
 
-// BenchmarkEnterLeave measures a launch that finds forty others waiting.
+// BenchmarkEnterLeave measures a launch that joins a lane of forty others.
 func BenchmarkEnterLeave(b *testing.B) {
 	l := New(newWorkspace(b))
 	for range 40 {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pressure is the slow model of cooldowns: each report with its time, from which
-// levels and ends are reported again.
+// pressure is one failure report. The reference model of cooldowns computes levels and ends
+// from all reports.
 type pressure struct {
 	provider string
 	class    Class
@@ -80,7 +80,8 @@ func TestCooldownModel(t *testing.T) {
 	}
 }
 
-// TestClockSetBack: an end further away than any cooldown lasts is none.
+// TestClockSetBack checks that a cooldown is ignored if its end is further away than any
+// cooldown lasts.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	cooldowns := backOff(nil, "a", RateLimit, 10_000_000_000, 0.5)

@@ -1,9 +1,9 @@
 package lane
 
-// What the tests of launches share with those of the lane.
+// Exports of internal test helpers for package lane_test.
 
-// AsProcess makes the test binary one process of a lane; Launches is what that
-// process does.
+// AsProcess is the environment variable that makes the test binary one process of a lane.
+// Launches is what that process runs.
 const AsProcess = asProcess
 
 // Launches runs an errand.

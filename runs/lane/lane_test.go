@@ -50,7 +50,7 @@ func enter(t *testing.T, l *Lane, r Request) *Ticket {
 	return place
 }
 
-// await waits for a place for no longer than a test should.
+// await waits for admission, but no longer than a test should.
 func await(t *testing.T, p *Ticket) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -60,7 +60,7 @@ func await(t *testing.T, p *Ticket) {
 	}
 }
 
-// leftovers lists the tickets that lie in a lane.
+// leftovers lists the ticket files in a lane.
 func leftovers(t *testing.T, l *Lane) []string {
 	t.Helper()
 	tickets, err := filepath.Glob(filepath.Join(l.w.Dir(), dir, ticketPrefix+"*"))
@@ -70,8 +70,8 @@ func leftovers(t *testing.T, l *Lane) []string {
 	return tickets
 }
 
-// TestHandOver: a launch waits for the one before it, in this process and, seen
-// through another Lane, in another.
+// TestHandOver checks that a launch waits for the one before it, in the same process and in
+// another one, which a second Lane stands for.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -102,8 +102,8 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestCanceled: a launch that waits ends with its context, by its cause, and
-// hands on nothing it did not have.
+// TestCanceled checks that a waiting launch ends with the cause of its canceled context, and
+// that the next launch still gets the slot.
 func TestCanceled(t *testing.T) {
 	t.Parallel()
 	l := New(newWorkspace(t))
@@ -124,7 +124,8 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// TestRemovedTicket: cleaning .local up does not leave launches hanging.
+// TestRemovedTicket checks that a launch whose ticket file was removed ends with a conflict
+// instead of hanging.
 func TestRemovedTicket(t *testing.T) {
 	t.Parallel()
 	l := New(newWorkspace(t))
@@ -140,8 +141,8 @@ func TestRemovedTicket(t *testing.T) {
 	}
 }
 
-// TestCooldownSurvivesEmptyLane: a cooldown holds in other processes, and while
-// nobody waits; other providers go on.
+// TestCooldownSurvivesEmptyLane checks that a cooldown applies in other processes and outlasts
+// an empty lane, while launches of other providers go on.
 func TestCooldownSurvivesEmptyLane(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -182,8 +183,8 @@ func TestCooldownSurvivesEmptyLane(t *testing.T) {
 	}
 }
 
-// TestCooldownEndWakes: nobody needs to act for a launch to go on once its
-// provider has cooled down.
+// TestCooldownEndWakes checks that a waiting launch goes on by itself once its provider's
+// cooldown ends.
 func TestCooldownEndWakes(t *testing.T) {
 	t.Parallel()
 	l := New(newWorkspace(t))
@@ -203,7 +204,7 @@ func TestCooldownEndWakes(t *testing.T) {
 	}
 }
 
-// TestDamagedState: what is no ticket and no cooldown stops nobody.
+// TestDamagedState checks that damaged tickets and cooldowns block no launch.
 func TestDamagedState(t *testing.T) {
 	t.Parallel()
 	l := New(newWorkspace(t))
@@ -227,8 +228,8 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
-// TestLaneModel enters and leaves in any order, through two Lanes over one
-// directory, beside a lane in memory that follows the rule.
+// TestLaneModel enters and leaves in random order, through two Lanes over one directory, and
+// compares them with an in-memory model.
 func TestLaneModel(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -1,7 +1,6 @@
 package lane_test
 
-// The lane in the life of launches: real processes, the order of requests, and
-// the end of a server.
+// The lane in real launches: several processes, request order, and server shutdown.
 
 import (
 	"bufio"
@@ -30,8 +29,8 @@ import (
 
 const asLauncher = "LANE_TEST_LAUNCHER"
 
-// TestMain lets the test binary be the processes of its sessions, those of a
-// lane, and those that launch.
+// TestMain lets the test binary run as a session's supervisor or guard, a process of a lane, or
+// a launcher.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -65,7 +64,7 @@ func companies() (*company.Host, error) {
 	return company.New(company.Options{Env: workspace.SystemEnv(), Executable: executable}), err
 }
 
-// launch launches one run over a lane of two and waits for its end.
+// launch launches one run in a lane with two slots and waits for it to end.
 func launch(text string) error {
 	var o order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -91,7 +90,7 @@ func launch(text string) error {
 	return errors.Join(err, all.Close())
 }
 
-// office is a workspace with a project and runs that were not launched yet.
+// office returns a workspace with a project, and orders for runs that were not launched yet.
 func office(t *testing.T, runs int) (w *workspace.Workspace, orders []order) {
 	t.Helper()
 	dir := t.TempDir()
@@ -126,8 +125,7 @@ func office(t *testing.T, runs int) (w *workspace.Workspace, orders []order) {
 	return w, orders
 }
 
-// inLane counts the launches that go on and those that wait, with the lane held
-// still.
+// inLane counts the running and the waiting launches while it holds the lane's lock.
 func inLane(t *testing.T, w *workspace.Workspace, mutex *lock.Mutex) (running, waiting int) {
 	t.Helper()
 	unlock, err := mutex.Lock(t.Context())
@@ -149,12 +147,12 @@ func inLane(t *testing.T, w *workspace.Workspace, mutex *lock.Mutex) (running, w
 	return running, waiting
 }
 
-// TestTenLaunchesOverALaneOfTwo: ten processes launch at once; never more than
-// two are being prepared, and all sessions come to their ends.
+// TestTenLaunchesOverALaneOfTwo launches from ten processes at once and checks that at most two
+// launches are prepared at a time and all sessions end.
 func TestTenLaunchesOverALaneOfTwo(t *testing.T) {
 	t.Parallel()
 	w, orders := office(t, 10)
-	// The lane is full until all of them wait in it.
+	// Keep the lane full until all launches wait in it.
 	full, limits := lane.New(w), lane.Limits{Workspace: 2, Provider: 2, Team: 2}
 	var before []*lane.Ticket
 	for range 2 {
@@ -198,7 +196,7 @@ func TestTenLaunchesOverALaneOfTwo(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(time.Millisecond): // how often the lane is looked at
+		case <-time.After(time.Millisecond): // polling interval
 		}
 	}
 	t.Logf("looked %d times: at most %d were prepared at once, %d waited", looks, most, waited)
@@ -210,7 +208,7 @@ func TestTenLaunchesOverALaneOfTwo(t *testing.T) {
 	}
 }
 
-// server is a server in this process with a client.
+// server is an in-process server with a client.
 type server struct {
 	t     *testing.T
 	in    io.WriteCloser
@@ -233,7 +231,7 @@ func serve(t *testing.T) *server {
 		})
 		outW.Close()
 	}()
-	go func() { // ends with the output
+	go func() { // ends when the output is closed
 		defer close(s.lines)
 		lines := bufio.NewScanner(outR)
 		for lines.Scan() {
@@ -254,7 +252,7 @@ func (s *server) send(id int, method string, params any) {
 	}
 }
 
-// answer returns the next answer, which must be for a request.
+// answer returns the next answer, which must belong to request id.
 func (s *server) answer(id int) string {
 	s.t.Helper()
 	select {
@@ -279,7 +277,7 @@ func (s *server) close() {
 	}
 }
 
-// occupy takes the only place of the lane.
+// occupy takes the lane's only slot.
 func occupy(t *testing.T, w *workspace.Workspace) *lane.Ticket {
 	t.Helper()
 	place, err := lane.New(w).Enter(t.Context(), lane.Request{Limits: lane.Limits{Workspace: 1, Provider: 1, Team: 1}})
@@ -298,8 +296,8 @@ func (o order) params(more map[string]any) map[string]any {
 	return params
 }
 
-// TestWaitingLaunchHoldsNobodyUp: requests behind a launch that waits in the
-// lane are served, but those for its own session, which wait for it.
+// TestWaitingLaunchHoldsNobodyUp checks that requests sent after a waiting launch are served,
+// except those for its own session, which wait for it.
 func TestWaitingLaunchHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	for _, named := range []bool{true, false} {
@@ -325,7 +323,7 @@ func TestWaitingLaunchHoldsNobodyUp(t *testing.T) {
 			}
 			place.Leave()
 			launched, polled := "", ""
-			for range 2 { // the poll may be answered beside the launch
+			for range 2 { // the poll and the launch may be answered in either order
 				line := <-s.lines
 				if strings.Contains(line, `"id":1`) {
 					launched = line
@@ -344,8 +342,8 @@ func TestWaitingLaunchHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// TestRunLaunchedMeanwhile: what was true before the wait is looked at again
-// after it.
+// TestRunLaunchedMeanwhile checks that a launch repeats its checks after waiting, as its run
+// may have been launched meanwhile.
 func TestRunLaunchedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w, orders := office(t, 1)
@@ -368,8 +366,8 @@ func TestRunLaunchedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestEndOfServer: a launch that waits, and a poll that waits for it, are
-// answered when the server ends, and nothing is launched.
+// TestEndOfServer checks that a server that ends answers a waiting launch and a poll that waits
+// for it, and launches nothing.
 func TestEndOfServer(t *testing.T) {
 	t.Parallel()
 	w, orders := office(t, 1)

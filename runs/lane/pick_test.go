@@ -23,8 +23,8 @@ func drawTicket(t *rapid.T, i int) ticket {
 	}
 }
 
-// slowPick is the rule read aloud: of all launches that may go on, the one that
-// no other comes before.
+// slowPick is the reference implementation: of all launches that may go on, it picks the first
+// by priority and arrival.
 func slowPick(tickets []ticket, cooling map[string]bool) int {
 	mayGo := func(t ticket) bool {
 		inWorkspace, ofProvider, ofTeam := 0, 0, 0
@@ -59,7 +59,7 @@ func slowPick(tickets []ticket, cooling map[string]bool) int {
 	return best
 }
 
-// TestPickModel compares the pick with the rule, in thousands of lanes.
+// TestPickModel compares pick with slowPick in thousands of random lanes.
 func TestPickModel(t *testing.T) {
 	t.Parallel()
 	for range 30 { // times rapid's hundred cases

@@ -1,6 +1,6 @@
 package lane
 
-// Many processes in one lane. The test binary is those processes, too.
+// Many processes in one lane. The test binary also runs as those processes.
 
 import (
 	"bufio"
@@ -21,23 +21,24 @@ import (
 	"ac/workspace"
 )
 
-// asProcess makes the test binary one process of a lane.
+// asProcess is the environment variable that makes the test binary one process of a lane.
 const asProcess = "LANE_TEST_PROCESS"
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// errand is what one process does: so many launches, each held for a while.
+// errand describes the work of one process: a number of launches, each holding its slot for a
+// while.
 type errand struct {
 	Dir      string
 	Log      string
 	Request  Request
 	Launches int
 	Hold     time.Duration
-	Forever  bool // hold the first place until killed
+	Forever  bool // hold the first slot until killed
 }
 
-// launches runs an errand once the parent says so. Each grant and each return
-// is a line of the log, written while the place is held.
+// launches runs an errand once the parent signals on stdin. While it holds a slot, it logs each
+// grant and each return on one line.
 func launches(text string, in io.Reader, out io.Writer) error {
 	var e errand
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
@@ -79,7 +80,7 @@ func launches(text string, in io.Reader, out io.Writer) error {
 			_, err := io.Copy(io.Discard, in) // until killed
 			return err
 		}
-		time.Sleep(e.Hold) // what is measured: the work that the place is for
+		time.Sleep(e.Hold) // stands for the work done in the slot
 		if err := note("-"); err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func start(t *testing.T, e errand) process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // ended already, usually
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // usually ended already
 	p := process{cmd, in, bufio.NewReader(out)}
 	p.expect(t, "ready")
 	return p
@@ -142,9 +143,8 @@ func (p process) end(t *testing.T) {
 	}
 }
 
-// held is the log of a lane, replayed: it fails when more launches went on at
-// once than the limits allow, and returns the times between a return and the next
-// grant.
+// held replays a lane's log. It fails if more launches went on at once than the limits allow.
+// It returns the number of grants, and the times between a return and the next grant.
 func held(t *testing.T, log string) (grants int, gaps []time.Duration) {
 	t.Helper()
 	text, err := os.ReadFile(log)
@@ -194,8 +194,8 @@ func held(t *testing.T, log string) (grants int, gaps []time.Duration) {
 	return grants, gaps
 }
 
-// TestManyProcesses: twelve processes of several providers and teams never go
-// beyond the limits, and all of them get their turns.
+// TestManyProcesses checks that twelve processes of several providers and teams never exceed
+// the limits, and that all their launches are admitted.
 func TestManyProcesses(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -221,7 +221,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// TestHandOverTime measures how long a place is empty among forty processes.
+// TestHandOverTime measures how long a slot stays free between launches of forty processes.
 func TestHandOverTime(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -247,8 +247,8 @@ func TestHandOverTime(t *testing.T) {
 	t.Logf("hand-over among 40 processes: median %s, 90%% %s, longest %s", gaps[len(gaps)/2], gaps[len(gaps)*9/10], gaps[len(gaps)-1])
 }
 
-// TestDeadProcess: the place of a process that was killed is free again, and a
-// ticket of one that was killed while it waited is in nobody's way.
+// TestDeadProcess checks that a killed process frees its slot, and that the ticket of a process
+// killed while waiting blocks nobody.
 func TestDeadProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -21,7 +21,7 @@ func change(t *testing.T, text string) (c mcpserver.Change) {
 	return c
 }
 
-// kept is a machine with one server that was put, and its secrets.
+// kept returns a machine with one stored server, and its secrets.
 func kept(t *testing.T, text string) (machine doc.Machine, secrets doc.Secrets) {
 	t.Helper()
 	c := change(t, text)
@@ -69,8 +69,8 @@ func TestRefusals(t *testing.T) {
 
 func long(n int) string { return strings.Repeat("x", n) }
 
-// TestNothingIsShown: values are shown only where they name a variable, and machine.yaml
-// has no others.
+// TestNothingIsShown checks that only values that name a variable are shown and stored in
+// machine.yaml.
 func TestNothingIsShown(t *testing.T) {
 	t.Parallel()
 	machine, secrets := kept(t, `{"server_id":"web","transport":"http","url":"https://h/mcp","auth_token":"tok-secret-1",
@@ -91,14 +91,14 @@ func TestNothingIsShown(t *testing.T) {
 	if got := machine.MCPServers["web"].Headers["X-Key"]; got != "{env:KEY}" {
 		t.Errorf("the variable is not named: %s", got)
 	}
-	// What somebody wrote into machine.yaml by hand is hidden too.
+	// Values written into machine.yaml by hand are hidden as well.
 	if s := mcpserver.ServerOf("x", doc.MCPServer{AuthToken: "by hand", Env: map[string]string{"A": "b"}}); s.AuthToken != doc.Hidden || s.Env["A"] != doc.Hidden {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestChanges: what is left out stays, *** keeps, an empty value clears, and another
-// transport begins anew.
+// TestChanges checks that omitted fields stay, *** keeps a value, an empty value clears it, and
+// another transport starts from scratch.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	machine, secrets := kept(t, `{"server_id":"s","transport":"stdio","command":"run","args":["a"],"env":{"A":"one","B":"two"},"timeout_seconds":5}`)

@@ -46,8 +46,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNothingIsShown: a key is never shown, nor a header with a secret name; the others
-// are, and what is left out of a change stays.
+// TestNothingIsShown checks that keys and headers with secret names are never shown, other
+// headers are, and fields left out of a change stay.
 func TestNothingIsShown(t *testing.T) {
 	t.Parallel()
 	var machine doc.Machine
@@ -79,7 +79,8 @@ func TestNothingIsShown(t *testing.T) {
 	}
 }
 
-// TestKeysStayAtTheirProvider: without an address a key is for agents of its provider.
+// TestKeysStayAtTheirProvider checks that a key without a base URL is never offered to another
+// provider's agents.
 func TestKeysStayAtTheirProvider(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

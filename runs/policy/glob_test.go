@@ -23,7 +23,7 @@ func TestGlob(t *testing.T) {
 		{"a*c*e", "abcde", true, true}, {"a*c*e", "abcdef", false, false}, {"*.go", "a.go", true, true}, {"*.go", "a/b.go", false, true},
 		{"?", "a", true, true}, {"?", "ä", true, true}, {"?", "ab", false, false}, {"?", "/", true, true}, {"a?b", "a/b", true, true}, {"??", "ä", false, false},
 		{"[ab]", "[ab]", true, true}, {"[ab]", "a", false, false}, {`\*`, `\x`, true, true}, {`\*`, "*", false, false}, {"{a,b}", "a", false, false},
-		// A question mark may stand for the slash that a star before it must not pass.
+		// A question mark may match a slash that the star before it may not.
 		{"*?b*c", "ab/bc", true, true}, {"**a*", "a/a", true, true}, {"**a*", "a/b", false, true},
 		{"git *", "git log a/b", false, true}, {"\xff", "\xff", true, true}, {"\xff", "\xfe", false, false}, {"?", "\xff", true, true},
 	} {
@@ -36,7 +36,8 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// slowGlob is the meaning of patterns read aloud, one character after another.
+// slowGlob is the reference matcher: it follows the definition of patterns character by
+// character.
 func slowGlob(glob, text string, path bool) bool {
 	if text == "" && glob != "**" {
 		return false
@@ -71,7 +72,7 @@ func TestGlobIsItsSlowReading(t *testing.T) {
 	})
 }
 
-// TestGlobIsQuick: stars that a backtracking matcher would take for ever over.
+// TestGlobIsQuick uses a pattern on which a backtracking matcher would take forever.
 func TestGlobIsQuick(t *testing.T) {
 	t.Parallel()
 	if Glob(strings.Repeat("*a", 250), strings.Repeat("a", 4096)+"b", true) {

@@ -79,8 +79,8 @@ func TestOrderOfJudgement(t *testing.T) {
 	}
 }
 
-// TestCommandsThatRulesNeverAllow holds the stricter half of allow rules for
-// commands: what may do more than the pattern shows is not theirs.
+// TestCommandsThatRulesNeverAllow checks that an allow pattern never matches a command that may
+// do more than the pattern shows. Ask and deny rules, ** and literal rules still match it.
 func TestCommandsThatRulesNeverAllow(t *testing.T) {
 	t.Parallel()
 	pattern := rule(doc.OpExec, doc.Allow, "*git*")

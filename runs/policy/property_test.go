@@ -10,7 +10,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// slowTables are the tables as text: level or mode, then operation, then the cell.
+// slowTables returns the tables as a map from level or mode, then operation, to the cell.
 func slowTables() map[string]string {
 	cells := map[string]string{}
 	for line := range strings.SplitSeq(`
@@ -41,7 +41,7 @@ func lastWord(s string) (before, word string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// slowJudge goes through the numbered steps for one access.
+// slowJudge is the reference implementation: it applies the numbered steps to one access.
 func slowJudge(cells map[string]string, p doc.RunPolicy, a Access) string {
 	column := string(a.Operation)
 	if a.Operation == doc.OpWrite {
@@ -76,8 +76,8 @@ func slowJudge(cells map[string]string, p doc.RunPolicy, a Access) string {
 	return cells[string(p.Mode)+" "+column]
 }
 
-// TestJudgementIsItsSlowReading compares with the steps read aloud, for several
-// accesses too.
+// TestJudgementIsItsSlowReading compares Judge with slowJudge, also for several accesses at
+// once.
 func TestJudgementIsItsSlowReading(t *testing.T) {
 	t.Parallel()
 	tables := slowTables()

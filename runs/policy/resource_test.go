@@ -11,7 +11,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// tree makes Links from what is there: "" is no link, other values lead on.
+// tree returns Links over a map of paths. "" is no link, "!" cannot be read, and any other
+// value is the link's target.
 func tree(names map[string]string) Links {
 	return func(path string) (string, bool, error) {
 		target, there := names[path]
@@ -42,9 +43,9 @@ func TestAccesses(t *testing.T) {
 		{"new/file", []string{"new/file"}}, {"/repo/a", []string{"a"}}, {"../x", []string{"/x"}}, {"/etc/passwd", []string{"/etc/passwd"}},
 		{"/repository/a", []string{"/repository/a"}}, {"a//b/", []string{"a/b"}}, {"a/../a", []string{"a"}}, {"..a", []string{"..a"}},
 		{"out", []string{"/etc"}}, {"out/new", []string{"/etc/new"}}, {"in/x", []string{"a/x"}}, {"dangling", []string{"/nowhere/x"}},
-		// The reader of a .. behind a link may mean either.
+		// A .. after a link is ambiguous: it may mean either directory.
 		{"up/../c", []string{"c", "a/c"}}, {"out/../c", []string{"c", "/c"}},
-		// What cannot be followed is not known.
+		// A path that cannot be resolved is unknown.
 		{"", []string{""}}, {"loop", []string{""}}, {"shut/x", []string{""}}, {"a\x00b", []string{""}},
 	} {
 		var got []string
@@ -63,7 +64,7 @@ func TestAccesses(t *testing.T) {
 	}
 }
 
-// TestAccessesAreThoseOfTheSystem compares with a real directory.
+// TestAccessesAreThoseOfTheSystem compares accesses with the links of a real directory.
 func TestAccessesAreThoseOfTheSystem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// columns of the tables: an access of each.
+// columns are the tables' columns, each with a sample access.
 var columns = []struct {
 	name   string
 	access Access
@@ -20,8 +20,8 @@ var columns = []struct {
 	{"mcp_tool", Access{doc.OpMCPTool, "files/read"}},
 }
 
-// cells runs a test for each cell of a table, whose rows begin with their names
-// and are parted by bars.
+// cells runs a subtest for each cell of a table. A row starts with its name, and bars separate
+// its cells.
 func cells(t *testing.T, table string, check func(t *testing.T, row string, column int, want string)) {
 	t.Helper()
 	for line := range strings.SplitSeq(strings.TrimSpace(table), "\n") {

@@ -9,8 +9,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestEveryFamilyIsWhole names what is missing for a CLI that was added: its names,
-// its entry in the table, its command lines, a recording of what it prints.
+// TestEveryFamilyIsWhole reports what is missing for an added CLI: its names, its table entry,
+// its command lines, or a recording of its output.
 func TestEveryFamilyIsWhole(t *testing.T) {
 	t.Parallel()
 	named := map[Driver]bool{}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzAnswer reads any output as that of each CLI: there is a text or an error,
-// and never a text that the output does not hold in some spelling.
+// FuzzAnswer parses arbitrary output as that of each CLI. An answer is never empty without an
+// error, and LongestText is at most three times as long as the output.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"assistant","message":{"content":[{"type":"text","text":"hi"}]}}` + "\n" + `{"type":"result","result":"done"}`,
@@ -26,7 +26,7 @@ func FuzzAnswer(f *testing.F) {
 				t.Fatalf("%T: an empty answer without an error", cli)
 			}
 		}
-		// Escapes are longer than what they stand for; invalid bytes become three.
+		// Unescaping shortens text, but an invalid byte becomes three bytes.
 		if longest := LongestText(output); len(longest) > 3*len(output) {
 			t.Fatalf("%d bytes out of %d", len(longest), len(output))
 		}

@@ -12,8 +12,8 @@ import (
 	"ac/workspace"
 )
 
-// TestSlowProgram knows the version of a program that does not answer in time by its package;
-// without one nothing vouches for it.
+// TestSlowProgram checks that a program that does not answer in time gets the version of its
+// package. Without a package that names the program, detection fails.
 func TestSlowProgram(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -51,7 +51,8 @@ func TestSlowProgram(t *testing.T) {
 	}
 }
 
-// TestKnownVersion takes the number of what a program said before, while its file is the same.
+// TestKnownVersion checks that the version a program reported stays known until its file
+// changes.
 func TestKnownVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// cli makes a fake CLI: a small program that prints what the real one would.
+// cli writes a fake CLI: a shell script that prints what the real one would.
 func cli(t testing.TB, dir, name, script string) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
@@ -27,8 +27,8 @@ func cli(t testing.TB, dir, name, script string) string {
 	return file
 }
 
-// TestApprove pins who may be executed: names count, directories never do, and
-// a shell stays a shell under any name.
+// TestApprove checks which programs may be executed. Names count, directories never do, and a
+// shell stays a shell under any name.
 func TestApprove(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -146,7 +146,8 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestServersOfClaude: the option takes a list, and nothing that follows is part of it.
+// TestServersOfClaude checks that the server list is part of its option's word. As a separate
+// word, the list would swallow the words after it.
 func TestServersOfClaude(t *testing.T) {
 	t.Parallel()
 	words, err := LiveCall{Provider: "claude", Driver: doc.LiveClaude, Servers: "/run/x.mcp.json", Resume: "s"}.Words(doc.Machine{ProviderBins: map[string]string{"claude": "/bin/claude"}})
@@ -155,8 +156,8 @@ func TestServersOfClaude(t *testing.T) {
 	}
 }
 
-// TestLiveModesAreNeverWide: whatever the mode of a run, claude is asked to ask, since ac
-// judges what it asks.
+// TestLiveModesAreNeverWide checks that claude never gets a mode that allows by itself,
+// whatever the run's mode: it must ask, and ac judges its requests.
 func TestLiveModesAreNeverWide(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]string{"default": "default", "accept_edits": "default", "plan": "plan", "full_auto": "default"} {
@@ -240,7 +241,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestAbilities pins what a program's help says, and that no answer denies nothing.
+// TestAbilities checks the abilities read from a program's help, and that a failed help call
+// counts as no answer.
 func TestAbilities(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -262,7 +264,7 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// TestProbe pins what counts as having taken the command line of a run.
+// TestProbe checks which outcomes count as accepting a run's command line.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -303,7 +305,7 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// TestAnswers pins how each CLI's answer is read out of what it prints.
+// TestAnswers checks how each CLI's answer is extracted from its output.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ provider, stdout, last, want string }{
@@ -330,7 +332,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestModelFlag pins that a hint which only names a provider is no model.
+// TestModelFlag checks that a hint that only names a provider yields no model.
 func TestModelFlag(t *testing.T) {
 	t.Parallel()
 	for hint, want := range map[string]string{"codex": "", "claude_code": "", "": "", "gpt-5": "gpt-5", "claude-opus": "claude-opus"} {

@@ -73,8 +73,8 @@ func (f failingFile) Write(p []byte) (int, error) {
 
 func (f failingFile) SyncData() error { return errors.Join(f.fs.fail(), f.File.SyncData()) }
 
-// TestEveryFault fails each change to the disk in turn: the pack is not there,
-// and nothing of it is.
+// TestEveryFault fails each change to the disk in turn and checks that no part of the pack is
+// left behind.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

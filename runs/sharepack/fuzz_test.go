@@ -10,8 +10,8 @@ import (
 	"ac/internal/redact"
 )
 
-// FuzzLog takes any log through what leaves in a share pack: a planted secret
-// never does, and a line that was JSON still is.
+// FuzzLog redacts arbitrary logs as for a share pack. A planted secret never gets out, and a
+// JSON line stays JSON.
 func FuzzLog(f *testing.F) {
 	const secret = "sk-proj-planted0abcdefghijklmnopqrst"
 	f.Add([]byte(`{"visibility":"org","type":"provider.raw","session_ref":"s","payload":{"stream":"stdout","chunk":"` + secret[:9] + `"}}` + "\n" +

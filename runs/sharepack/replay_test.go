@@ -42,7 +42,7 @@ func TestReplay(t *testing.T) {
 	if err != nil || len(runs[0].Events) != 1 || runs[0].VerificationIssues[0].Seq != 2 || runs[0].ParseIssues[0].Seq != 2 {
 		t.Errorf("verified: %+v (%v)", runs, err)
 	}
-	// A manifest of another program, without the optional lists.
+	// A manifest written by another program, without the optional lists.
 	f.write(t, workspace.SharePackFile(f.project, "share_old"), "schema_version: 1\ntype: share_pack\nid: share_old\ncreated_at: 2026-01-02T03:04:05Z\nproject_id: "+f.project+"\ncreated_by: human\nvisibility: managers\nincluded_artifacts: []\n")
 	runs, err = Replay(f.w, f.project, "share_old", "", events.ReplayOptions{})
 	if err != nil || runs == nil || len(runs) != 0 {
@@ -67,7 +67,7 @@ func TestReplayRefused(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		relpath string // %s is the run_events of the pack
+		relpath string // %s is the pack's run_events directory
 		prepare func(*testing.T, string)
 		change  func(*doc.SharePack)
 		run     string
@@ -115,12 +115,12 @@ func TestReplayRefused(t *testing.T) {
 	}
 }
 
-// TestReplayOfSome shows that what a pack lacks is reported as missing, not as a broken chain,
-// and that a chain that is broken still is.
+// TestReplayOfSome checks that events left out of a pack are reported as missing, not as a
+// broken chain, and that a broken chain is still reported.
 func TestReplayOfSome(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		visibilities string // of the events: o is org, p is private
+		visibilities string // one letter per event: o is org, p is private
 		want         []string
 	}{
 		"none left out":  {"oooo", nil},

@@ -11,8 +11,8 @@ import (
 	"ac/internal/redact"
 )
 
-// TestSeamsModel cuts output with a secret at random places: put together, what
-// leaves never holds it, and output without secrets leaves as it was.
+// TestSeamsModel cuts output with a secret into random chunks. The redacted chunks, joined,
+// never contain the secret, and output without a secret stays unchanged.
 func TestSeamsModel(t *testing.T) {
 	t.Parallel()
 	redactor := redact.NewRedactor(nil)

@@ -171,7 +171,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestCreateOfNothing pins that neither artifacts nor memory are needed.
+// TestCreateOfNothing checks that a pack needs neither artifacts nor memory.
 func TestCreateOfNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -190,7 +190,7 @@ func TestCreateOfNothing(t *testing.T) {
 	}
 }
 
-// TestRefused pins that an error names what is wrong and leaves nothing behind.
+// TestRefused checks that an error names its cause and leaves nothing behind.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -245,7 +245,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSymlinksAway pins that nothing outside the workspace gets into a pack.
+// TestSymlinksAway checks that nothing outside the workspace gets into a pack.
 func TestSymlinksAway(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -270,7 +270,8 @@ func TestSymlinksAway(t *testing.T) {
 	}
 }
 
-// TestFiftySecrets plants secrets wherever a pack takes text from.
+// TestFiftySecrets plants secrets wherever a pack takes text from, and checks that none gets
+// into the pack.
 func TestFiftySecrets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -310,7 +311,8 @@ func TestFiftySecrets(t *testing.T) {
 	}
 	log.WriteString(printed(t, "\x1b[31msk-proj-"+secret()+"\x1b[0m\n"+quoted(map[string]string{"refresh_token": secret(), "env": value(2)})+"\n"+value(3)))
 	log.WriteString(printed(t, quoted(quoted(map[string]string{"v": value(2) + value(3)}))+"\n"))
-	// Across chunks: in two, in many, with other events and another stream between.
+	// Secrets split across chunks: in two, in many, with other events and another stream in
+	// between.
 	cut := "token is ghp_" + secret() + " ok\n"
 	log.WriteString(printed(t, "é "+cut[:20]) + event(t, "org", "x", 1) + event(t, "org", events.ProviderRaw, map[string]string{"stream": "stderr", "chunk": "between\n"}) + printed(t, cut[20:]))
 	across := []string{
@@ -343,7 +345,7 @@ func TestFiftySecrets(t *testing.T) {
 			}
 		}
 	}
-	// Pieces of secrets, in the order of the chunks.
+	// Search the joined chunks for pieces of secrets.
 	var streamed strings.Builder
 	for line := range strings.Lines(files["bundle/run_events/run_1.events.jsonl"]) {
 		var e struct {
@@ -367,7 +369,7 @@ func TestFiftySecrets(t *testing.T) {
 	t.Logf("%d secrets planted, %d files searched", len(planted), len(files))
 }
 
-// TestLongLine pins that a line that cannot be redacted is reported, not passed on.
+// TestLongLine checks that a line that cannot be redacted is replaced by a note.
 func TestLongLine(t *testing.T) {
 	t.Parallel()
 	redactor := redact.NewRedactor(nil)

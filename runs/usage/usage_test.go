@@ -17,8 +17,8 @@ import (
 
 func n(v int64) *int64 { return &v }
 
-// TestModels: reports name the model of claude's newest message, or the one that did the
-// most of a whole output.
+// TestModels checks which model a report names: that of claude's newest message, subagents
+// aside, or for a whole output the model with the most tokens.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	c := NewCollector()
@@ -42,7 +42,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestReports pins what lines of the known providers report.
+// TestReports checks the reports read from lines of the known providers.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -72,8 +72,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestPartsAreDisjoint pins that parts never overlap, by whatever names a provider
-// reports them, and that they add up.
+// TestPartsAreDisjoint checks that the parts never overlap, whatever names a provider uses, and
+// that they add up.
 func TestPartsAreDisjoint(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -104,8 +104,8 @@ func TestPartsAreDisjoint(t *testing.T) {
 	}
 }
 
-// TestStepsAddUp pins that agents that tell each step by itself are charged with
-// all of them, also when they are stopped before they tell a sum.
+// TestStepsAddUp checks that agents that report each step separately are charged for all steps,
+// even if they are stopped before they report a total.
 func TestStepsAddUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -149,8 +149,8 @@ func TestStepsAddUp(t *testing.T) {
 	}
 }
 
-// TestRollout pins what codex noted of a conversation: the answers of this session
-// once each, none of an earlier one, none of another conversation.
+// TestRollout checks what is read from codex's record of a conversation: this session's answers
+// once each, and nothing of earlier sessions or other conversations.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 	const id = "01a20333-65f0-7bb2-8f25-ad8b56b152de"
@@ -167,7 +167,7 @@ func TestRollout(t *testing.T) {
 		t.Fatal(err)
 	}
 	since := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	// Another one works for it; a third is of another conversation.
+	// One file belongs to a subagent of this conversation, the other to another conversation.
 	meta := `{"timestamp":"2026-11-22T12:20:29.557Z","ordinal":0,"type":"session_meta","payload":{"account_scoped":true,"session_id":%q,"id":"x"}}` + "\n"
 	for name, text := range map[string]string{
 		"01a203e7-47bb-7121-9dd4-9ff99c925d33": fmt.Sprintf(meta, id) + line("12:20:30", "resp_9", 100, 0, 10),
@@ -177,7 +177,7 @@ func TestRollout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What lies in the folder of another day is of another time.
+	// Files in the directory of an earlier day are ignored.
 	past := filepath.Join(home, "sessions/2026/01/01")
 	if err := errors.Join(os.MkdirAll(past, 0o750), os.WriteFile(filepath.Join(past, "rollout-2026-01-01T12-20-30-01a203e7-47bb-7121-9dd4-9ff99c925d35.jsonl"), []byte(fmt.Sprintf(meta, id)+line("12:20:30", "resp_7", 100, 0, 10)), 0o600)); err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestGeminiStatistics(t *testing.T) {
 	}
 }
 
-// TestCycles pins what is a cycle and, more so, what is none.
+// TestCycles checks what counts as a context cycle and what does not.
 func TestCycles(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string][]Cycle{
@@ -273,8 +273,7 @@ func TestPrice(t *testing.T) {
 	}
 }
 
-// TestRecordable: whatever a provider prints, what is taken from it fits the
-// record of its run.
+// TestRecordable checks that what is read from any provider output fits the run's record.
 func TestRecordable(t *testing.T) {
 	t.Parallel()
 	const most = 1<<53 - 1

@@ -10,8 +10,9 @@ import (
 	"ac/runs/worktree"
 )
 
-// TestSnapshotOfTheSameMoment: a file that changed at the time of the index, and kept its
-// size, is in the snapshot. Git tells it by the time of the index alone.
+// TestSnapshotOfTheSameMoment checks that a snapshot includes a change to a file with the
+// index's own timestamp and an unchanged size. Git detects such a change only by the index's
+// timestamp.
 func TestSnapshotOfTheSameMoment(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)
@@ -37,7 +38,7 @@ func TestSnapshotOfTheSameMoment(t *testing.T) {
 	}
 }
 
-// TestNoCommitYet: a repository without a commit is called so.
+// TestNoCommitYet checks that errors name a repository without commits as such.
 func TestNoCommitYet(t *testing.T) {
 	t.Parallel()
 	repo := t.TempDir()

@@ -1,6 +1,6 @@
 package worktree_test
 
-// Clearing worktrees away: each rule, and what must survive.
+// Worktree cleanup: each rule, and what must survive.
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func (h house) amend(t *testing.T, run string, change func(*doc.Run)) {
 	}
 }
 
-// names makes a run that ended 100 hours ago and names a worktree.
+// names creates a run that ended 100 hours ago and whose record names a worktree.
 func (h house) names(t *testing.T, repo, rel, branch string) string {
 	t.Helper()
 	made := h.run(t)
@@ -46,7 +46,7 @@ func (h house) names(t *testing.T, repo, rel, branch string) string {
 	return made.RunID
 }
 
-// worked is names with the worktree made from a repository.
+// worked is like names, but also creates the worktree from a repository.
 func (h house) worked(t *testing.T, repo, root string) (run, dir string) {
 	t.Helper()
 	run = h.names(t, repo, "x", "")
@@ -86,7 +86,7 @@ func (h house) cleanUp(t *testing.T, change ...func(*worktree.CleanUp)) worktree
 
 func dryRun(c *worktree.CleanUp) { c.DryRun = true }
 
-// want checks the one item of a report.
+// want checks the only item of a report.
 func want(t *testing.T, report worktree.Report, action, reason string, eligible bool) {
 	t.Helper()
 	if len(report.Items) != 1 {
@@ -139,7 +139,7 @@ func TestCleanUpKeepsWhatIsInUse(t *testing.T) {
 	want(t, h.cleanUp(t, func(c *worktree.CleanUp) { c.Live = func(string, string) bool { return true } }), worktree.Kept, "active", false)
 	h.amend(t, run, func(r *doc.Run) { r.EndedAt = clock.Stamp(time.Now().Add(time.Hour)) })
 	want(t, h.cleanUp(t, func(c *worktree.CleanUp) { c.MaxAge = 0 }), worktree.Kept, "too young", false)
-	// Without an end, the beginning counts: just now.
+	// Without an end time, the run's start counts: just now.
 	h.amend(t, run, func(r *doc.Run) { r.EndedAt = "" })
 	report := h.cleanUp(t)
 	want(t, report, worktree.Kept, "too young", false)
@@ -153,8 +153,8 @@ func TestCleanUpKeepsWhatIsInUse(t *testing.T) {
 	}
 }
 
-// A session that lives keeps its worktree although the record of its run says
-// that it is over.
+// TestCleanUpKeepsTheWorktreeOfALiveSession checks that a live session keeps its worktree even
+// if its run's record says that it ended.
 func TestCleanUpKeepsTheWorktreeOfALiveSession(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)
@@ -234,8 +234,8 @@ func TestCleanUpKeepsWork(t *testing.T) {
 	}
 }
 
-// A directory above which there is a repository, as when a workspace is kept in
-// git, is not taken for a clean part of that.
+// TestCleanUpInsideAnotherRepository checks that a damaged worktree is not taken for a clean
+// part of a repository above it, as when a workspace is kept in git.
 func TestCleanUpInsideAnotherRepository(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)
@@ -254,13 +254,13 @@ func TestCleanUpInsideAnotherRepository(t *testing.T) {
 func TestCleanUpWithoutRepository(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)
-	// Not mapped: the tree is deleted and the repository it came from told.
+	// Not mapped: the tree is deleted, and its repository forgets it.
 	run, dir := h.worked(t, "alpha", repo)
 	want(t, h.cleanUp(t), worktree.Removed, "", true)
 	if exists(dir) || strings.Contains(git(t, repo, "worktree", "list", "--porcelain"), run) {
 		t.Error("the worktree, or what git knew of it, is still there")
 	}
-	// Mapped, but without .git: no worktree any more.
+	// Mapped, but without .git: no longer a worktree, so it is deleted.
 	h.mapRepo(t, "beta", repo)
 	run, dir = h.worked(t, "beta", repo)
 	_ = os.Remove(filepath.Join(dir, ".git"))
@@ -328,7 +328,8 @@ func TestCleanUpStaysInside(t *testing.T) {
 	}
 }
 
-// A record that names the place of others takes nothing from them.
+// TestCleanUpKeepsSharedPlaces checks that a record naming a directory of other runs removes
+// nothing of theirs.
 func TestCleanUpKeepsSharedPlaces(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -342,8 +343,8 @@ func TestCleanUpKeepsSharedPlaces(t *testing.T) {
 	}
 }
 
-// TestCleanUpOfOneWorktreeOfManyRuns removes the worktree of a job's attempts, or of
-// a workflow, once, and not before the newest of its runs is old enough.
+// TestCleanUpOfOneWorktreeOfManyRuns checks that a worktree shared by a job's attempts or a
+// workflow is removed once, and only when its newest run is old enough.
 func TestCleanUpOfOneWorktreeOfManyRuns(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

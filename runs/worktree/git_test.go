@@ -1,7 +1,7 @@
 package worktree_test
 
-// What git is kept from: running what a repository names, and being led
-// elsewhere by its environment.
+// Safe use of git: it runs no program that a repository names, and its environment cannot
+// redirect it.
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// trap makes a program in the repository's own settings everywhere where git
-// would run one. It returns the file that the program leaves behind.
+// trap configures a program in the repository's own settings wherever git would run one. It
+// returns the file that the program leaves behind.
 func trap(t *testing.T, repo string) (sprung string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 	git(t, repo, "commit", "--quiet", "-m", "Attributes")
 	head := git(t, repo, "rev-parse", "HEAD")
 	sprung := trap(t, repo)
-	put(t, filepath.Join(repo, "a.txt"), "ONE\n") // same size: only the content tells
+	put(t, filepath.Join(repo, "a.txt"), "ONE\n") // same size: only the content differs
 	put(t, filepath.Join(repo, "sub", "b.txt"), "TWO\n")
 	state, err := worktree.ReadState(t.Context(), os.Environ(), repo)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 	if state.HeadSHA != head || !state.Dirty || !strings.Contains(string(state.Patch), "+ONE") || !strings.Contains(string(state.Patch), "+TWO") {
 		t.Errorf("state %+v\n%s", state, state.Patch)
 	}
-	// The trap is one: git by itself falls into it.
+	// The trap works: plain git runs the program.
 	cmd := exec.Command("git", "status")
 	cmd.Dir = repo
 	_ = cmd.Run()
@@ -70,8 +70,8 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 	}
 }
 
-// A repository that lacks objects would have git fetch them, through a program
-// that its settings name.
+// TestLookFetchesNothing checks that missing objects are not fetched, because git would run a
+// program that the repository's settings name.
 func TestLookFetchesNothing(t *testing.T) {
 	t.Parallel()
 	repo, sprung := repository(t), filepath.Join(t.TempDir(), "sprung")
@@ -116,7 +116,7 @@ func TestLook(t *testing.T) {
 	if state := look(); state.Dirty || state.Patch != nil {
 		t.Errorf("clean: %+v", state)
 	}
-	// Settings that would hide or dress changes do not.
+	// Settings that would hide or reformat changes have no effect.
 	git(t, repo, "config", "status.showUntrackedFiles", "no")
 	git(t, repo, "config", "color.ui", "always")
 	git(t, repo, "config", "diff.noprefix", "true")
@@ -131,7 +131,7 @@ func TestLook(t *testing.T) {
 	if text := string(state.Patch); !state.Dirty || !strings.Contains(text, "diff --git a/a.txt b/a.txt") || !strings.Contains(text, "GIT binary patch") || strings.Contains(text, "\x1b") {
 		t.Errorf("changed: %s", text)
 	}
-	// Beyond the bound there is an error, not a part.
+	// Beyond the size limit the result is an error, not a truncated patch.
 	put(t, filepath.Join(repo, "a.txt"), strings.Repeat("0123456789abcdef\n", 1<<20))
 	if _, err := worktree.ReadState(t.Context(), os.Environ(), repo); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("a patch of 17 MB: %v", err)
@@ -152,8 +152,9 @@ func TestLookWithoutCommits(t *testing.T) {
 	}
 }
 
-// The environment of the caller, a git hook for one, does not lead git to
-// another repository, and a PATH cannot make the repository supply the program.
+// TestEnvironmentDoesNotRedirect checks that the caller's environment, such as a git hook's,
+// cannot redirect git to another repository. A relative PATH entry cannot make the repository
+// supply the git program.
 func TestEnvironmentDoesNotRedirect(t *testing.T) {
 	t.Parallel()
 	repo, other := repository(t), repository(t)
@@ -177,7 +178,8 @@ func TestEnvironmentDoesNotRedirect(t *testing.T) {
 	}
 }
 
-// A stop that comes while git is still at work ends git, and the run as stopped.
+// TestStopWhileGitWorks checks that a stop during git's work ends git and records the run as
+// stopped.
 func TestStopWhileGitWorks(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)

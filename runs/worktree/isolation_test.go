@@ -1,6 +1,6 @@
 package worktree_test
 
-// Which runs get a worktree, where it lies, and where in it a run may go.
+// Which runs get a worktree, where it is, and where in it a run may work.
 
 import (
 	"os"
@@ -150,8 +150,9 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestFiltersOfTheRepository: files that pass through a filter which only the repository's own
-// configuration names count as unchanged in a new worktree, though nobody who looks runs it.
+// TestFiltersOfTheRepository checks that files under a filter from the repository's own
+// configuration count as unchanged in a new worktree, although inspecting a worktree never runs
+// the filter.
 func TestFiltersOfTheRepository(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)
@@ -163,7 +164,7 @@ func TestFiltersOfTheRepository(t *testing.T) {
 	}
 	git(t, repo, "add", ".")
 	git(t, repo, "commit", "--quiet", "-m", "Filtered")
-	for _, run := range []string{"r1", "r2", "r3", "r4", "r5"} { // what is wrong depends on the time of each
+	for _, run := range []string{"r1", "r2", "r3", "r4", "r5"} { // whether it fails depends on timing, so try several
 		place := worktree.Location{Rel: ".local/worktrees/p/t/" + run, Branch: "ac/p/t/" + run}
 		dir, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place, "HEAD")
 		if err != nil {
@@ -179,8 +180,8 @@ func TestFiltersOfTheRepository(t *testing.T) {
 	}
 }
 
-// TestPrepareBesideAnother: git fails while another worktree of the repository is being made,
-// whose files it reads. Prepare waits for that.
+// TestPrepareBesideAnother checks that Prepare waits while git creates another worktree of the
+// repository. Git fails if it reads that worktree's incomplete files.
 func TestPrepareBesideAnother(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)

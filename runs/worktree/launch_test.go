@@ -25,7 +25,7 @@ type event struct {
 	Payload    map[string]any `json:"payload"`
 }
 
-// log reads the events of a run but provider.raw, and verifies the chain.
+// log reads a run's events, except provider.raw and usage events, and verifies the chain.
 func (h house) log(t *testing.T, run string) (types []string, byType map[string]event) {
 	t.Helper()
 	replay, err := runs.ReadLog(h.Workspace, h.project, run, "verified", 0)
@@ -138,7 +138,7 @@ func TestIsolatedLaunch(t *testing.T) {
 	if e := byType["run.executing"]; e.Payload["worktree_relpath"] != rel || e.Payload["worktree_branch"] != branch {
 		t.Errorf("run.executing %v", e.Payload)
 	}
-	// The patch makes the worktree what the repository was.
+	// Applying the patch makes the worktree match the repository.
 	git(t, place, "apply", filepath.Join(h.Dir(), patch))
 	if text, err := os.ReadFile(filepath.Join(place, "a.txt")); err != nil || string(text) != "changed\n" {
 		t.Errorf("after the patch: %q, %v", text, err)
@@ -169,7 +169,8 @@ func TestLaunchInTheRepositoryItself(t *testing.T) {
 	}
 }
 
-// A state that cannot be recorded does not keep a run from its work.
+// TestSnapshotFailureLetsTheRunGoOn checks that a run goes on if its repository's state cannot
+// be recorded.
 func TestSnapshotFailureLetsTheRunGoOn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

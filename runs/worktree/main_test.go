@@ -1,7 +1,7 @@
 package worktree_test
 
-// What the tests of this package share: the test binary as supervisor and
-// guard, workspaces, and repositories made by the real git.
+// Shared test helpers: the test binary as supervisor and guard, workspaces, and repositories
+// created by the real git.
 
 import (
 	"context"
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 		}
 	}
 	runtimetest.InMemory()
-	// The sockets of sessions go where they are removed again, and no git of
-	// these tests reads the configuration of the user.
+	// Put session sockets where they are removed again, and keep git from reading the user's
+	// configuration.
 	dir, err := os.MkdirTemp("", "ac")
 	if err != nil {
 		exit(err)
@@ -73,7 +73,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// repository makes one with a commit of the file a.txt and the directory sub.
+// repository creates a repository with one commit of a.txt and sub/b.txt.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := resolved(t, t.TempDir())
@@ -196,7 +196,7 @@ func (h house) begin(t *testing.T, order session.Order) {
 	}
 }
 
-// collect waits for the end of a session and of everything that belongs to it.
+// collect waits for the end of a session and of its supervisor.
 func (h house) collect(t *testing.T, run string) doc.Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

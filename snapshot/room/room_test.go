@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sample is a row whose fields come and go.
+// sample is a row with optional fields.
 type sample struct {
 	At    string  `json:"at"`
 	Line  *string `json:"line,omitempty"`
@@ -18,7 +18,7 @@ type sample struct {
 	Null  any     `json:"null"`
 }
 
-// store is what a reader has.
+// store holds the rows that a reader has.
 type store map[Key]map[string]string
 
 func (s store) apply(f Frame) {
@@ -42,7 +42,7 @@ func (s store) apply(f Frame) {
 	}
 }
 
-// wired is a frame as a reader gets it: written and read.
+// wired returns a frame as a reader gets it, after encoding and decoding.
 func wired(t fatal, f Frame) Frame {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -78,7 +78,7 @@ type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// reader follows a room, as slowly as it likes.
+// reader follows a room at its own pace.
 type reader struct {
 	filter Filter
 	store  store
@@ -102,7 +102,7 @@ func (r *reader) read(t fatal, at time.Time, of *Room) {
 	}
 }
 
-// fresh are the rows of a room as somebody sees them who begins now.
+// fresh returns the rows of a room that a new reader gets.
 func fresh(of *Room, f Filter) store {
 	s := store{}
 	for _, c := range of.Rows(f) {
@@ -114,8 +114,8 @@ func fresh(of *Room, f Filter) store {
 	return s
 }
 
-// TestFramesAddUp holds every reader, whenever it looks and wherever it resumes, to the
-// rows that a fresh look has.
+// TestFramesAddUp checks that every reader, whenever it reads and wherever it resumes, has the
+// rows that a new reader gets.
 func TestFramesAddUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -161,7 +161,7 @@ func TestFramesAddUp(t *testing.T) {
 	})
 }
 
-// draw is a batch of changes of a table.
+// draw returns a random batch of changes to a table.
 func draw(t *rapid.T, table string) []Change {
 	changes := map[string]Change{}
 	for range rapid.IntRange(0, 5).Draw(t, "changes") {
@@ -188,7 +188,8 @@ func draw(t *rapid.T, table string) []Change {
 	return list
 }
 
-// TestFloor forgets removals after a time, and then readers begin anew.
+// TestFloor checks that old or excess removals are forgotten, and that readers that missed a
+// forgotten one start from scratch.
 func TestFloor(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_795_329_000, 0)
@@ -222,7 +223,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestFirst cuts the first frames: small tables and the newest runs, then the rest.
+// TestFirst checks how the first frames are split: small tables and the newest runs, then the
+// rest.
 func TestFirst(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_795_329_000, 0)
@@ -256,7 +258,7 @@ func TestFirst(t *testing.T) {
 	if len(seen) != 201 {
 		t.Errorf("%d rows in all frames", len(seen))
 	}
-	// What did not change is not sent, however often it is applied.
+	// Unchanged rows do not advance the revision, however often they are applied.
 	if rev, err := of.Apply(now, changes); rev != 1 || err != nil {
 		t.Errorf("the same rows again: revision %d, %v", rev, err)
 	}
