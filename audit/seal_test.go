@@ -95,7 +95,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// verifyAny verifies a history that may not have begun.
+// verifyAny returns the report of a history in any state.
 func (c *company) verifyAny() Report {
 	r, err := Verify(context.Background(), c.w, Options{Key: c.key.Public})
 	if err != nil {

@@ -66,7 +66,7 @@ func randomSpec(random *rand.Rand, i int) Spec {
 	return spec
 }
 
-// writeMany appends lines of all kinds, some in pieces, to random runs.
+// writeMany appends lines of all kinds to random runs, one write per step.
 func writeMany(f *fixture, runs []string, seed uint64, step <-chan struct{}) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	for n := range 150 {

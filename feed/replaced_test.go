@@ -12,7 +12,7 @@ import (
 )
 
 // TestReplacedLogs checks what a subscription that has read ten lines gets after its
-// log is replaced or cut.
+// log is replaced, cut or removed.
 func TestReplacedLogs(t *testing.T) {
 	t.Parallel()
 	resealed := strings.ReplaceAll(lines("run_1", 1, 10), `}`, `,"event_hash":"another"}`)

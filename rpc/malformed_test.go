@@ -216,7 +216,7 @@ func malformedOf(m Method) (list []malformed) {
 		byField[field] = wrongs(m.Name, field, schema.Properties[field], slices.Contains(schema.Required, field))
 		list = append(list, byField[field]...)
 	}
-	const pairs = 12 // of each fault
+	const pairs = 12 // per fault
 	names := m.params().Names()
 	for i, first := range names {
 		for j, bad := range byField[first] {

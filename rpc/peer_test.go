@@ -21,7 +21,7 @@ import (
 // half a minute on a machine with a load of 28.
 const patience = 2 * time.Minute
 
-// peer is a client. It is for one goroutine.
+// peer is a client, for use by one goroutine.
 type peer struct {
 	t      testing.TB
 	in     *os.File

@@ -103,7 +103,7 @@ func wrongMembers(s *shape.Schema, add func(string, any)) {
 	if inner, ok := s.AdditionalProperties.(*shape.Schema); ok {
 		switch {
 		case inner.AnyOf != nil:
-			inner = inner.AnyOf[0] // or null
+			inner = inner.AnyOf[0] // the alternative is null
 		case inner.Type == "":
 			return // members of any kind
 		default:
@@ -127,7 +127,7 @@ func wrongMembers(s *shape.Schema, add func(string, any)) {
 		add(name+" null", object{name: nil})
 		add(name+" negative", object{name: -1})
 		if inner.Type == "object" {
-			add(name+" with a list", object{name: object{"k": []any{}}}) // of texts, or of known keys
+			add(name+" with a list", object{name: object{"k": []any{}}}) // wrong for a map of texts and for known keys
 		} else {
 			add(name+" object", object{name: object{}})
 		}

@@ -206,7 +206,7 @@ func (c *company) try(args ...string) (string, error) {
 	return strings.TrimSpace(stdout.String()), err
 }
 
-// call calls a method.
+// call calls a method through a server.
 func (c *company) call(method string, params object, result any) {
 	c.t.Helper()
 	params["workspace_dir"] = c.dir
@@ -247,7 +247,7 @@ type run struct {
 	ref string
 }
 
-// launch makes a run and launches it with a prompt.
+// launch creates a run and launches it with a prompt.
 func (c *company) launch(prompt string, more object) run {
 	c.t.Helper()
 	var made struct {

@@ -64,7 +64,7 @@ type repository struct {
 	edited    map[string]string // files that a person edited meanwhile, by checkpoint
 }
 
-// applier is a client with a folder of its own. The last one applies what a run changed.
+// applier is a client with its own folder. The last one applies the changes of a run.
 type applier struct {
 	*repository
 	n       int

@@ -134,7 +134,7 @@ func (k *spoken) params(with object, without ...string) object {
 	return p
 }
 
-// lose begins a conversation and loses its server at a step.
+// lose starts a conversation and kills its server at a step.
 func (k *spoken) lose(step, after string) {
 	s := k.connect()
 	var made reply

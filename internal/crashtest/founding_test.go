@@ -113,7 +113,7 @@ func TestKilledFounding(t *testing.T) {
 	}
 }
 
-// foundingName is the last name of their folders.
+// foundingName is the base name of the companies' folders.
 const foundingName = "ws"
 
 // foundings runs the processes for one kind of place.

@@ -35,7 +35,7 @@ var (
 	seed  = flag.Uint64("seed", 0, "of the moments and requests; 0 draws one")
 )
 
-// Parts that the test binary plays.
+// Roles that the test binary plays.
 const (
 	serveCommand = "serve"
 	workCommand  = "work"
@@ -273,7 +273,7 @@ func TestKills(t *testing.T) {
 	alone(t)
 }
 
-// killsOf kills servers over one workspace and returns what they acknowledged.
+// killsOf kills servers of one workspace and returns what they acknowledged.
 func killsOf(t *testing.T, r *rand.Rand, n int) (l *ledger) {
 	t.Helper()
 	name := fmt.Sprintf("%d kills", n)

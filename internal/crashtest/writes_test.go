@@ -196,7 +196,7 @@ func (c *client) channel() bool {
 	return c.call("conversation.create_channel", params, func(m made) []string { return []string{"conversation", project, m.ID} })
 }
 
-// decide proposes lines for the memory and decides on them at once.
+// decide proposes a line for the memory, and then approves or denies it.
 func (c *client) decide() bool {
 	line := "- " + c.word()
 	m, ok := c.ask("memory.propose_delta", object{
