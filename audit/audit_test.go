@@ -1,6 +1,6 @@
 package audit
 
-// Sealed histories, and what verification finds in those that were changed.
+// Sealed histories, and the findings of verification after changes.
 
 import (
 	"context"
@@ -87,7 +87,7 @@ func (c *company) verify(kept ...string) Report {
 	return r
 }
 
-// codes are findings in short.
+// codes abbreviates findings.
 func codes(findings []Finding) (short []string) {
 	for _, f := range findings {
 		short = append(short, f.Code+" "+filepath.Base(filepath.Dir(f.Log))+filepath.Base(f.File))
@@ -131,8 +131,8 @@ func TestSealAndVerify(t *testing.T) {
 	}
 }
 
-// TestEveryByte changes each byte of everything that is sealed and of the seal
-// itself, one at a time: none goes unnoticed.
+// TestEveryByte changes each byte of the sealed logs and of the seal itself, one at a
+// time. Verification must detect each change.
 func TestEveryByte(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -166,8 +166,8 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// TestFindings does to a history what somebody might who wants to hide
-// something.
+// TestFindings attacks a history, as somebody might who wants to hide something, and
+// checks the findings.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	for name, attack := range map[string]struct {

@@ -1,6 +1,6 @@
 package audit
 
-// Seals that are interrupted.
+// Interrupted seals.
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"ac/workspace"
 )
 
-// TestInterrupted fails a seal at each of its calls: the next one goes on, and
-// everything that was signed still holds.
+// TestInterrupted fails a seal at each of its calls. Everything that was signed must
+// still verify, and the next seal must continue from it.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -50,11 +50,11 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestFirstInterrupted ends the very first seal at each of its calls: the next one
-// makes it, and nobody has to say that a history begins anew.
+// TestFirstInterrupted interrupts the very first seal at each of its calls. The next seal must
+// succeed, without an explicit restart of the history.
 func TestFirstInterrupted(t *testing.T) {
 	t.Parallel()
-	const lanes = 4 // each waits for the disk by itself
+	const lanes = 4 // run in parallel, since each waits for the disk
 	for _, kind := range []faultfs.Kind{faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death} {
 		for lane := range lanes {
 			t.Run(fmt.Sprintf("%s/%d", kind, lane), func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestFirstInterrupted(t *testing.T) {
 	}
 }
 
-// interruptFirst ends the first seal of a new company at its call n and expects
-// that the next one succeeds. It reports whether there was such a call.
+// interruptFirst interrupts the first seal of a new company at its call n and expects
+// the next one to succeed. It reports whether there was such a call.
 func interruptFirst(t *testing.T, kind faultfs.Kind, n int) bool {
 	c := newCompany(t)
 	c.append(0, "{}\n")
@@ -94,7 +94,7 @@ func interruptFirst(t *testing.T, kind faultfs.Kind, n int) bool {
 	return hit != ""
 }
 
-// unlock makes the lock of a seal that was killed old enough to be taken over.
+// unlock backdates the lock of a killed seal, so that it is stale.
 func (c *company) unlock() {
 	old := time.Now().Add(-3 * time.Minute)
 	if err := os.Chtimes(c.path(lockFile), old, old); err != nil && !errors.Is(err, os.ErrNotExist) {

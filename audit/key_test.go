@@ -1,6 +1,6 @@
 package audit
 
-// The file of the private key.
+// The private key file.
 
 import (
 	"context"

@@ -9,7 +9,7 @@ import (
 	"ac/internal/durable"
 )
 
-// readers counts the logs that are opened.
+// readers records which logs are opened.
 type readers struct {
 	durable.FS
 	opened []string
@@ -22,9 +22,9 @@ func (r *readers) OpenFile(name string, flag int, perm fs.FileMode) (durable.Fil
 	return r.FS.OpenFile(name, flag, perm)
 }
 
-// TestResume shows that a seal reads what is new and nothing else, that it reads
-// everything where what the last one left does not fit, and that neither way takes a
-// change of what was sealed for growth.
+// TestResume checks that a seal reads only logs that have grown, and reads everything if the
+// state or the tiles of the previous seal are corrupt. A change of sealed text must not pass
+// as growth.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -55,7 +55,7 @@ func TestResume(t *testing.T) {
 	seal(0, 1)
 	c.append(3, "ne\n")
 	seal(1, 1)
-	// Without the state, and with tiles of something else, everything is read.
+	// With a corrupt state, or a corrupt tile, everything is read.
 	for _, broken := range []string{stateFile, Dir + "/tile/8/0/000.p/8"} {
 		if err := os.WriteFile(c.path(broken), []byte("nonsense"), 0o600); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestResume(t *testing.T) {
 		c.append(4, "more\n")
 		seal(1, 6)
 	}
-	// One sealed byte is changed, and then the log grows.
+	// Change one sealed byte, and let the log grow.
 	file := c.path(logName(1))
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -79,15 +79,15 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestSealWithoutTiles shows that a seal stands where what it leaves for the next one
-// cannot be written.
+// TestSealWithoutTiles checks that a seal succeeds and verifies even if its tiles cannot be
+// written.
 func TestSealWithoutTiles(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	if err := os.MkdirAll(c.path(Dir), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(c.path(Dir+"/tile"), nil, 0o600); err != nil { // no folder
+	if err := os.WriteFile(c.path(Dir+"/tile"), nil, 0o600); err != nil { // a file in place of the folder
 		t.Fatal(err)
 	}
 	for i := range 3 {

@@ -1,6 +1,6 @@
 package audit
 
-// Sealing: what it refuses, how a history begins again, and seals beside growing logs.
+// Sealing: what it refuses, how a history is restarted, and seals of growing logs.
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"ac/internal/fault"
 )
 
-// TestSealRefuses does not seal over what is no longer as it was sealed.
+// TestSealRefuses checks that logs that were changed, shortened, removed or made unreadable are
+// not sealed again.
 func TestSealRefuses(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -54,7 +55,8 @@ func TestSealRefuses(t *testing.T) {
 	}
 }
 
-// TestRestart shows that no history is begun over an older one in silence.
+// TestRestart checks that only an explicit restart replaces a damaged history, and that the
+// restart is reported.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	for name, attack := range map[string]func(c *company){
@@ -93,7 +95,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// verifyAny verifies a history that may not have begun.
+// verifyAny returns the report of a history in any state.
 func (c *company) verifyAny() Report {
 	r, err := Verify(context.Background(), c.w, Options{Key: c.key.Public})
 	if err != nil {
@@ -102,7 +104,7 @@ func (c *company) verifyAny() Report {
 	return r
 }
 
-// TestSealers seal at once while logs grow.
+// TestSealers seals concurrently while logs grow.
 func TestSealers(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -121,18 +123,18 @@ func TestSealers(t *testing.T) {
 	}
 }
 
-// TestAnyGrowth seals whatever happens to logs in between: as long as they only
-// grow, everything holds, and every checkpoint that was kept does too.
+// TestAnyGrowth seals after random growth of logs. The history must verify, with every
+// checkpoint that was kept.
 func TestAnyGrowth(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t) // its history goes on from check to check
+	c := newCompany(t) // shared by all checks of rapid
 	c.append(0, "{}\n")
 	c.seal() // a company that was never sealed is a finding when a key is given
 	rapid.Check(t, func(rt *rapid.T) {
 		var kept []string
 		for range rapid.IntRange(1, 4).Draw(rt, "steps") {
 			c.append(rapid.IntRange(0, 4).Draw(rt, "log"), rapid.SampledFrom([]string{"{}\n", "torn", "\n", "a\nb\nc"}).Draw(rt, "text"))
-			switch rapid.IntRange(0, 5).Draw(rt, "loses") { // a seal goes on without what it left for itself
+			switch rapid.IntRange(0, 5).Draw(rt, "loses") { // a seal also works without its state or tiles
 			case 0:
 				_ = os.Remove(c.path(stateFile))
 			case 1:

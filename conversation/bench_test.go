@@ -1,6 +1,6 @@
 package conversation
 
-// What sending and listing cost.
+// Benchmarks of sending and listing.
 
 import (
 	"context"

@@ -23,7 +23,7 @@ import (
 	"ac/workspace/workspacetest"
 )
 
-// The test binary is the processes that write beside each other.
+// Variables that make the test binary a process that writes concurrently with others.
 const (
 	asWriter = "CONVERSATION_TEST_WRITER"
 	asPeer   = "CONVERSATION_TEST_PEER"
@@ -62,7 +62,7 @@ func write(dir, name string) error {
 	return w.Close()
 }
 
-// talk opens the conversation of two from one side and prints its id.
+// talk opens the conversation of two participants from one side and prints its ID.
 func talk(dir, name string) error {
 	w, err := workspace.Open(workspace.SystemEnv(), dir)
 	if err != nil {
@@ -116,8 +116,8 @@ func start(t *testing.T, role, dir string, count int) (outputs []string) {
 	return outputs
 }
 
-// TestWriters has processes and goroutines write at once, and somebody tear the
-// log: every acknowledged message is there, each once, on a line of its own.
+// TestWriters lets processes and goroutines write concurrently. The log must contain every
+// message, each on its own line.
 func TestWriters(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -151,7 +151,7 @@ func TestWriters(t *testing.T) {
 	}
 }
 
-// TestOneDM opens the conversation of two from both sides in several processes.
+// TestOneDM opens a DM from both sides in several processes. All must get the same one.
 func TestOneDM(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -165,8 +165,8 @@ func TestOneDM(t *testing.T) {
 	}
 }
 
-// TestTornLog appends behind a line that was never finished, and reads past
-// what is no message.
+// TestTornLog appends after a torn line, and reads past lines that are no messages of the
+// conversation.
 func TestTornLog(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -202,8 +202,8 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
-// TestMessageWithoutProject lists what names no project, as other programs write it,
-// with the messages of the conversation whose log holds it, and not what names another.
+// TestMessageWithoutProject checks that a message that names no project, as other programs write
+// it, belongs to the conversation whose log contains it. A message of another project does not.
 func TestMessageWithoutProject(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -267,8 +267,8 @@ func idsOf(messages []doc.Message) (ids []string) {
 	return ids
 }
 
-// TestNewest reads the end of a log whose lines cross every border of the
-// blocks that are read, with clocks that differ and lines that are too long.
+// TestNewest reads the end of a log whose lines cross the borders of the blocks that are
+// read. Neighboring messages are out of order in time, and one line is too long.
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -305,8 +305,8 @@ func TestNewest(t *testing.T) {
 	}
 }
 
-// TestPlaces has documents where they do not belong: none of them is listed, and
-// no message goes there.
+// TestPlaces puts documents where they do not belong. None of them is listed, and no
+// message can be sent there.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -377,8 +377,8 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
-// TestFollow begins with what is there and goes on with what is sent, in the
-// order of the log, also when the log is replaced.
+// TestFollow gets existing messages first and then new ones, in the order of the log,
+// even after a torn line and a replacement of the log.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzLog reads any log from its end and compares with splitting it in memory,
-// also when it is longer than the blocks in which it is read.
+// FuzzLog compares reading any log from its end with splitting it in memory, also if
+// the log is longer than a block.
 func FuzzLog(f *testing.F) {
 	f.Add([]byte("{}\n\nx\r\n\x00y"), uint16(0), uint8(0))
 	f.Add([]byte("a\n"), uint16(40_000), uint8(3))

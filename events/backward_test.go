@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBackward compares the lines from the end with the lines from the start: of texts that
-// end in a LF or do not, with empty lines, and with lines around the size of a block.
+// TestBackward compares the lines read from the end with those read from the start. The texts
+// have empty lines, lines around the size of a block, and may lack the last LF.
 func TestBackward(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string { return strings.Repeat("x", n) }

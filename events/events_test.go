@@ -24,7 +24,7 @@ import (
 	"ac/internal/ulid"
 )
 
-// examples are the four worked examples of the format: canonical text and hash.
+// examples returns the four worked examples of the format: canonical text and hash.
 func examples(t testing.TB) (texts [][]byte, hashes []string) {
 	t.Helper()
 	for i, name := range []string{"1.json", "2.base64", "3.json", "4.json"} {
@@ -80,8 +80,8 @@ func TestWorkedExamples(t *testing.T) {
 	}
 }
 
-// TestOtherSpellings pins that text with the same values verifies, and text
-// with another order does not.
+// TestOtherSpellings checks that another spelling of the same values verifies, and
+// that another order of members or another value does not.
 func TestOtherSpellings(t *testing.T) {
 	t.Parallel()
 	log := string(exampleLog(t))
@@ -113,7 +113,7 @@ func verify(t testing.TB, log []byte) *Report {
 	return report
 }
 
-// TestVerifyIssues pins the code of each fault.
+// TestVerifyIssues checks the code of each fault.
 func TestVerifyIssues(t *testing.T) {
 	t.Parallel()
 	lines := strings.SplitAfter(string(exampleLog(t)), "\n")[:4]
@@ -186,8 +186,8 @@ func (f *fixture) read(t testing.TB) []byte {
 	return text
 }
 
-// TestManyWriters checks that several appenders, each as its own process would
-// be, make one chain.
+// TestManyWriters checks that several appenders make one chain. Each has its own Log,
+// as a process of its own would.
 func TestManyWriters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -213,8 +213,8 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// TestTornAtEveryByte cuts a log at every offset: the next append costs the
-// torn line only, and verification names it.
+// TestTornAtEveryByte cuts a log at every offset. The next append loses only the torn
+// line, and verification reports that line.
 func TestTornAtEveryByte(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -245,7 +245,7 @@ func TestTornAtEveryByte(t *testing.T) {
 	}
 }
 
-// TestEveryBit flips each bit of one event and expects each flip to be found.
+// TestEveryBit flips each bit of one event and expects verification to detect each flip.
 func TestEveryBit(t *testing.T) {
 	t.Parallel()
 	log := exampleLog(t)
@@ -297,8 +297,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestScannerModel compares the stream with splitting in memory, whatever the
-// sizes of the reads.
+// TestScannerModel compares the scanner with splitting in memory, for reads of any
+// size.
 func TestScannerModel(t *testing.T) {
 	t.Parallel()
 	pieces := rapid.SliceOf(rapid.SampledFrom([]string{"\n", " ", "\r", "x", `{"a":1}`, "\n\n", strings.Repeat("y", 300)}))
@@ -355,7 +355,7 @@ func FuzzVerify(f *testing.F) {
 		report := verify(t, log)
 		var parsed int64
 		for line := range bytes.SplitSeq(log, []byte("\n")) {
-			if json.Valid(line) { // what JSON takes for space, not what else is blank
+			if json.Valid(line) { // only JSON's own white space may surround a value
 				parsed++
 			}
 		}

@@ -1,6 +1,6 @@
 package events_test
 
-// Logs on a disk that fails.
+// Logs on a failing disk.
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ func drafts(t *testing.T, n int) (made []events.Draft) {
 	return made
 }
 
-// failingLog opens a log over a plan.
+// failingLog opens a log over a plan of faults, which is not armed yet.
 func failingLog(t *testing.T) (*events.Log, *faultfs.Plan, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,8 +61,8 @@ func failingLog(t *testing.T) (*events.Log, *faultfs.Plan, string) {
 	return log, plan, filepath.Join(dir, logName)
 }
 
-// ids lists the events of a log, which must be one chain but for lines that a
-// write has torn.
+// ids lists the events of a log. The log must be one chain, except for torn lines, of
+// which there may be as many as given.
 func ids(t *testing.T, file string, torn int) (found []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -81,9 +81,9 @@ func ids(t *testing.T, file string, torn int) (found []string) {
 	return found
 }
 
-// TestAppendUnderFaults lets every call of an append fail in every way, and
-// appends again through the same Log and through another one: nothing that was
-// acknowledged is lost, nothing forks, and the lock is not kept.
+// TestAppendUnderFaults fails every call of an append in every way, and appends again
+// through the same Log and through another one. No acknowledged event is lost, the
+// chain does not fork, and the lock is released.
 func TestAppendUnderFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []faultfs.Kind{faultfs.NoSpace, faultfs.Broken, faultfs.Short, faultfs.Late} {
@@ -127,8 +127,8 @@ func TestAppendUnderFaults(t *testing.T) {
 	}
 }
 
-// failAt lets the one call fail that a description names, of an operation on a
-// log that has one event.
+// failAt fails one call of an operation on a log with one event. A prefix of its
+// description selects the call.
 func failAt(t *testing.T, call string, kind faultfs.Kind, do func(*events.Log) error) (*events.Log, *faultfs.Plan, string, error) {
 	t.Helper()
 	for n := 1; n < 100; n++ {
@@ -148,8 +148,8 @@ func failAt(t *testing.T, call string, kind faultfs.Kind, do func(*events.Log) e
 	return nil, nil, "", nil
 }
 
-// TestPartialWrite pins that a write that got part of its way says how far, so
-// that the rest can be written without doubling a line.
+// TestPartialWrite checks that a partial write reports how many events it wrote, so
+// that a retry of the rest duplicates no line.
 func TestPartialWrite(t *testing.T) {
 	t.Parallel()
 	batch := drafts(t, 6)
@@ -172,9 +172,9 @@ func TestPartialWrite(t *testing.T) {
 	}
 }
 
-// TestFailedSync pins what a failed sync means: those who waited for it are
-// told, and the next append opens the file anew and reads its tail, here after
-// another program has written.
+// TestFailedSync checks what a failed sync means. It fails the appends that wait for
+// it. The next append reopens the file and reads its tail, here after another program
+// has written.
 func TestFailedSync(t *testing.T) {
 	t.Parallel()
 	log, plan, file, failure := failAt(t, "sync "+logName, faultfs.Broken, func(log *events.Log) error {
@@ -217,8 +217,8 @@ func mustOpen(t *testing.T, file string) durable.FS {
 	return fsys
 }
 
-// TestFailedSyncOfMany lets the sync fail that several writers wait for: none
-// of them is acknowledged by it.
+// TestFailedSyncOfMany fails one call after the other, syncs among them, while several
+// writers append. Each acknowledged event must be in the log exactly once.
 func TestFailedSyncOfMany(t *testing.T) {
 	t.Parallel()
 	for n := 1; n < 40; n++ {
@@ -249,8 +249,8 @@ func TestFailedSyncOfMany(t *testing.T) {
 	}
 }
 
-// TestCloseBesideSync closes a log again and again while others append to it: any writer that
-// waits for the disk still has the file.
+// TestCloseBesideSync closes a log repeatedly while others append to it. A writer that waits for
+// a sync must still have an open file.
 func TestCloseBesideSync(t *testing.T) {
 	t.Parallel()
 	log, _, file := failingLog(t)

@@ -1,7 +1,7 @@
 package events
 
-// Torn files: a log cut, zeroed, flipped or reordered at every place. The prefix
-// before the damage is kept, the place is reported exactly, and nothing is accepted.
+// Damaged logs: cut, zeroed, with flipped bits or moved lines, at every position. Verification
+// accepts no damage and reports its exact place. Appends keep the prefix before it.
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// sector is what disks write at once.
+// sector is the unit in which disks write, in bytes.
 const sector = 512
 
-// torn is a whole log of a run that is over, with what its record keeps of it.
+// torn is the whole log of an ended run, with the checkpoint that the run's record keeps.
 type torn struct {
 	*fixture
 	whole   []byte
@@ -62,7 +62,7 @@ func (s *torn) verify(t *testing.T, log []byte) *Report {
 	return report
 }
 
-// lineAt is the line that holds a byte; its LF belongs to it.
+// lineAt returns the line that contains a byte. The LF belongs to its line.
 func (s *torn) lineAt(offset int64) int {
 	i, found := slices.BinarySearch(s.offsets, offset)
 	if !found {
@@ -71,7 +71,7 @@ func (s *torn) lineAt(offset int64) int {
 	return i
 }
 
-// told checks that damage is found, at the line that begins there.
+// told checks that verification reports damage at the line that begins at place.
 func (s *torn) told(t *testing.T, what string, log []byte, place int64) {
 	t.Helper()
 	report := s.verify(t, log)
@@ -80,8 +80,8 @@ func (s *torn) told(t *testing.T, what string, log []byte, place int64) {
 	}
 }
 
-// appended appends to damaged text and checks that what is before the damage
-// stays as it is, and that the place of the damage is still reported.
+// appended appends to a damaged log and checks that the text before the damage is
+// unchanged, and that verification still reports the same place.
 func (s *torn) appended(t *testing.T, what string, text []byte, place int64) {
 	t.Helper()
 	name := filepath.Join(s.root.Path(), FileName)
@@ -102,7 +102,7 @@ func (s *torn) appended(t *testing.T, what string, text []byte, place int64) {
 	s.told(t, what+", appended to", after, place)
 }
 
-// TestCutIsToldExactly cuts a log at every byte.
+// TestCutIsToldExactly cuts a log at every byte and checks the report.
 func TestCutIsToldExactly(t *testing.T) {
 	t.Parallel()
 	s := newTorn(t, 9)
@@ -110,7 +110,7 @@ func TestCutIsToldExactly(t *testing.T) {
 		i := s.lineAt(int64(cut))
 		whole, place := i, s.offsets[i]
 		switch {
-		case int64(cut) == place: // between two lines: only the record knows
+		case int64(cut) == place: // between two lines: only the checkpoint shows it
 			place = -1
 		case cut == int(place)+len(s.lines[i])-1: // the LF alone is missing
 			whole, place = i+1, -1
@@ -122,8 +122,8 @@ func TestCutIsToldExactly(t *testing.T) {
 	}
 }
 
-// TestSectorsZeroed overwrites each sector of a log, as a file system may leave
-// the end of one behind.
+// TestSectorsZeroed zeroes each sector of a log, as a file system may leave its end
+// after a crash.
 func TestSectorsZeroed(t *testing.T) {
 	t.Parallel()
 	s := newTorn(t, 32)
@@ -136,8 +136,8 @@ func TestSectorsZeroed(t *testing.T) {
 	}
 }
 
-// TestBitsInTheMiddle flips each bit of an event with others around it, its LF
-// included.
+// TestBitsInTheMiddle flips each bit of an event in the middle of a log, including its
+// LF.
 func TestBitsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s := newTorn(t, 5)
@@ -151,7 +151,7 @@ func TestBitsInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestLinesMoved doubles, deletes and swaps lines.
+// TestLinesMoved duplicates, deletes and swaps lines.
 func TestLinesMoved(t *testing.T) {
 	t.Parallel()
 	s := newTorn(t, 12)
@@ -161,7 +161,7 @@ func TestLinesMoved(t *testing.T) {
 		s.told(t, "doubled", doubled, s.offsets[i]+int64(len(line)))
 		deleted := slices.Concat(bytes.Join(s.lines[:i], nil), bytes.Join(s.lines[i+1:], nil))
 		place := s.offsets[i]
-		if i == end { // nothing stands behind it: the record tells
+		if i == end { // no line follows: only the checkpoint shows it
 			place = -1
 		}
 		s.told(t, "deleted", deleted, place)

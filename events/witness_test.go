@@ -40,8 +40,8 @@ func note(n int) Draft {
 	return Draft{ID: fmt.Sprintf("evt_%d", n), RunID: "run_a", SessionRef: "s", Actor: "system", Visibility: "org", Type: "note", Payload: fmt.Appendf(nil, `{"n":%d}`, n)}
 }
 
-// TestWitness does to a log, while its run goes on, what somebody might who wants to
-// hide something: the next append tells it, and what was lost is known.
+// TestWitness tampers with the log of a live run, as somebody might who wants to hide
+// something. The next append records a loss, and the witness knows what was lost.
 func TestWitness(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestWitness(t *testing.T) {
 			if err := os.Rename(file+".new", file); err != nil {
 				t.Fatal(err)
 			}
-			// The last line is the same to the letter, so that the chain tells it.
+			// The last line is unchanged, so only verification of the chain detects this.
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func firstLines(text []byte, n int) []byte {
 	return bytes.Join(bytes.SplitAfter(text, []byte("\n"))[:n], nil)
 }
 
-// TestOthersAppendBeside shows that what others append is no loss.
+// TestOthersAppendBeside checks that appends by others are not reported as a loss.
 func TestOthersAppendBeside(t *testing.T) {
 	t.Parallel()
 	log, w, file := watched(t)
@@ -129,8 +129,8 @@ func TestOthersAppendBeside(t *testing.T) {
 	}
 }
 
-// TestFullDiskLeavesNoTornLine shows that a write that got half of its way is taken
-// back to the last whole line.
+// TestFullDiskLeavesNoTornLine checks that after a partial write the log is truncated to its
+// last whole line.
 func TestFullDiskLeavesNoTornLine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

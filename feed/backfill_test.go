@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBackfillOfLongLogs compares the backfill with the end of a list, for logs
-// longer than the first piece that is read, cut at a line start and within one.
+// TestBackfillOfLongLogs compares the backfill with the end of a list. The logs are longer
+// than the first block that is read, and the block begins at a line start or within a line.
 func TestBackfillOfLongLogs(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int{1 << 10, 1000} {
@@ -44,8 +44,8 @@ func TestBackfillOfLongLogs(t *testing.T) {
 	}
 }
 
-// TestBackfillMerges pins the order: by time between runs, by place within a
-// run, whatever its clock did.
+// TestBackfillMerges checks the order: by time between runs, by position within a
+// run, even if its clock goes back.
 func TestBackfillMerges(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,7 +86,7 @@ func TestBackfillMerges(t *testing.T) {
 	}
 }
 
-// TestBackfillWithoutWorkspace pins that there is none.
+// TestBackfillWithoutWorkspace checks that a subscription without a workspace gets no backfill.
 func TestBackfillWithoutWorkspace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

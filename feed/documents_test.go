@@ -11,7 +11,7 @@ import (
 	"ac/workspace"
 )
 
-// watched counts what WatchDocuments tells.
+// watched receives the reports of WatchDocuments.
 type watched struct{ told chan struct{} }
 
 func (w *watched) changed() {
@@ -24,7 +24,7 @@ func (w *watched) changed() {
 // expect makes a change and waits until it is reported.
 func (w *watched) expect(t *testing.T, what string, change func() error) {
 	t.Helper()
-	for quiet := false; !quiet; { // what was told of the change before
+	for quiet := false; !quiet; { // drains the reports of the previous change
 		select {
 		case <-w.told:
 		case <-time.After(20 * time.Millisecond):
@@ -41,8 +41,8 @@ func (w *watched) expect(t *testing.T, what string, change func() error) {
 	}
 }
 
-// TestWatchDocuments pins which changes are reported, by the system and by looking:
-// of files that come, change and go, in folders that are there or come later.
+// TestWatchDocuments checks which changes are reported, by the system and by polling: files that
+// appear, change and disappear, in folders that exist or appear later.
 func TestWatchDocuments(t *testing.T) {
 	t.Parallel()
 	for name, linked := range map[string]bool{"watched": false, "looked at": true} {
@@ -98,8 +98,8 @@ func TestWatchDocuments(t *testing.T) {
 	}
 }
 
-// TestFoldersMadeAtOnce makes a folder, and another in it while the first begins to be
-// watched: a file in the inner one is reported whichever was first.
+// TestFoldersMadeAtOnce creates a folder, and another one in it while the watch of the first
+// starts. A file in the inner one is reported, whichever came first.
 func TestFoldersMadeAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

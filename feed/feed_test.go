@@ -1,7 +1,7 @@
 package feed
 
-// What the tests of subscriptions stand on: a workspace whose logs are written
-// as other programs write them, and a client that remembers what it was sent.
+// Helpers for the tests of subscriptions: a workspace whose logs are written as by other
+// programs, and a client that records its notifications.
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 	"ac/workspace"
 )
 
-// appendTo makes this binary a program that appends to the log of a new run of
-// the workspace that the variable names.
+// appendTo is the variable that makes this binary append to the log of a new run, in the
+// workspace that it names.
 const appendTo = "AC_TEST_APPEND_TO"
 
 func TestMain(m *testing.M) {
@@ -59,7 +59,7 @@ func appendElsewhere(dir string) error {
 	return nil
 }
 
-// note is a notification as a client reads it.
+// note is a decoded notification.
 type note struct {
 	Sub     string          `json:"subscription_id"`
 	Project string          `json:"project_id"`
@@ -69,8 +69,8 @@ type note struct {
 	run     string          // of the event
 }
 
-// recorder is a client. It stops reading what goes to stuck until that is
-// closed.
+// recorder is a client. It does not read notifications of a subscription in stuck
+// until the subscription's channel is closed.
 type recorder struct {
 	stuck map[string]chan struct{}
 
@@ -122,7 +122,7 @@ func (r *recorder) signal() {
 	r.more = make(chan struct{})
 }
 
-// until waits for a state of the client.
+// until waits for a condition on the client.
 func (r *recorder) until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -141,15 +141,15 @@ func (r *recorder) until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// got lists what came for a subscription, for all when it is "".
+// got returns the notifications of a subscription, of all if sub is "".
 func (r *recorder) got(sub string) []note {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(r.notes), func(n note) bool { return sub != "" && n.Sub != sub })
 }
 
-// seqs waits until the last event of a subscription has a seq in a run and gives
-// the seqs of that run.
+// seqs waits until a subscription's last event of a run has a seq, and returns all
+// seqs of that run.
 func (r *recorder) seqs(t testing.TB, sub, run string, last int64) []int64 {
 	t.Helper()
 	r.until(t, fmt.Sprintf("%s: seq %d of %s", sub, last, run), func() bool {
@@ -207,7 +207,7 @@ func openWorkspace(t testing.TB, dir string) *workspace.Workspace {
 	return w
 }
 
-// newHub makes the hub of another client.
+// newHub creates a hub for another client.
 func (f *fixture) newHub(sink Sink) *Hub {
 	h := NewHub(sink, f.ws.Env.Clock, f.ws.Env.IDs.New)
 	f.t.Cleanup(h.Close)
@@ -215,7 +215,7 @@ func (f *fixture) newHub(sink Sink) *Hub {
 	return h
 }
 
-// subscribe subscribes to the workspace under the id that the spec has.
+// subscribe subscribes to the workspace.
 func (f *fixture) subscribe(spec Spec) SubscribeResult {
 	f.t.Helper()
 	spec.Workspace = f.ws
@@ -252,7 +252,7 @@ func (f *fixture) write(project, run, text string) {
 	}
 }
 
-// replace puts another file at the name of a log.
+// replace puts another file in place of a log.
 func (f *fixture) replace(project, run, text string) {
 	f.t.Helper()
 	file := f.file(project, run)
@@ -264,7 +264,7 @@ func (f *fixture) replace(project, run, text string) {
 	}
 }
 
-// line is an event; n tells it from others of its run.
+// line returns an event. n distinguishes it from others of its run.
 func line(run, kind string, n int) string {
 	return lineAt(run, kind, n, time.Date(2026, 1, 2, 0, 0, 0, n*int(time.Millisecond), time.UTC))
 }
@@ -274,7 +274,7 @@ func lineAt(run, kind string, n int, at time.Time) string {
 		run, n, run, kind, at.Format("2006-01-02T15:04:05.000Z"))
 }
 
-// lines are the events from to to of a run.
+// lines returns the events of a run with the numbers from and to, and those between.
 func lines(run string, from, to int) (text string) {
 	for n := from; n <= to; n++ {
 		text += line(run, "note", n)

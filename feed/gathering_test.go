@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// TestGathering heeds changes at once that come now and then, and those of a crowd together.
+// TestGathering checks that occasional changes are handled at once, and a flood in batches.
 func TestGathering(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		apart   time.Duration
 		logs    int // that change
-		atLeast int // how often changes are heeded in a second
+		atLeast int // how often changes are handled in a second
 		atMost  int
 	}{
 		"ten a second":         {100 * time.Millisecond, 10, 10, 10},
@@ -45,7 +45,7 @@ func TestGathering(t *testing.T) {
 	}
 }
 
-// TestGatheringOfALaunch: what one launch after the other changes is heeded at once.
+// TestGatheringOfALaunch checks that the changes of successive launches are handled at once.
 func TestGatheringOfALaunch(t *testing.T) {
 	t.Parallel()
 	var g batcher

@@ -9,7 +9,7 @@ import (
 	"ac/workspace"
 )
 
-// told is the observer of growth.
+// told is an observer of growth.
 type told chan string
 
 func (c told) note(dir string) {
@@ -31,8 +31,8 @@ func (c told) wait(t *testing.T, want string) {
 	}
 }
 
-// watching makes a hub without subscriptions that reports growth, and waits
-// until it knows all logs.
+// watching creates a hub without subscriptions that reports growth, and waits
+// until the hub knows all logs.
 func (f *fixture) watching(t *testing.T) (*Hub, *watcher, told) {
 	t.Helper()
 	c := make(told, 1000)
@@ -47,7 +47,7 @@ func (f *fixture) watching(t *testing.T) (*Hub, *watcher, told) {
 	return h, w, c
 }
 
-// until waits for a state.
+// until waits for a condition.
 func until(t *testing.T, reached func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !reached(); time.Sleep(time.Millisecond) {
@@ -57,7 +57,7 @@ func until(t *testing.T, reached func() bool) {
 	}
 }
 
-// deafen ends the watch of everything in the projects.
+// deafen removes the watches of everything in the projects.
 func (w *watcher) deafen() {
 	w.each(func(key logKey, _ bool) {
 		for _, dir := range []string{workspace.RunDir(key.project, key.run), workspace.RunsDir(key.project), workspace.ProjectDir(key.project)} {
@@ -67,8 +67,8 @@ func (w *watcher) deafen() {
 	w.listener.Forget(workspace.ProjectsDir)
 }
 
-// TestGrowthWithoutListeners pins that all logs are watched although nobody subscribed:
-// those that are there, and those of new runs of other processes.
+// TestGrowthWithoutListeners checks that all logs are watched without a subscription: existing
+// ones, and those of new runs of other processes.
 func TestGrowthWithoutListeners(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -93,8 +93,8 @@ func TestGrowthWithoutListeners(t *testing.T) {
 	}
 }
 
-// TestKnownBeforeAnybodyListens pins that a subscription of a server that has been up for
-// a moment looks at no log.
+// TestKnownBeforeAnybodyListens checks that a subscription inspects no log once the server
+// knows them all.
 func TestKnownBeforeAnybodyListens(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -103,7 +103,7 @@ func TestKnownBeforeAnybodyListens(t *testing.T) {
 	key := logKey{"p", "run_1"}
 	w.mu.Lock()
 	known := w.fronts[key]
-	known.size = 1 // a look would find that it is longer
+	known.size = 1 // inspecting the log would correct this
 	w.fronts[key] = known
 	w.mu.Unlock()
 	if _, _, err := h.Subscribe(Spec{ID: "sub", Workspace: f.ws}); err != nil {
@@ -124,7 +124,7 @@ func drain(c told) {
 	}
 }
 
-// TestGrowthAfterLoss pins that changes that the system lost are reported.
+// TestGrowthAfterLoss checks that changes are reported even if the system lost their events.
 func TestGrowthAfterLoss(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -136,8 +136,8 @@ func TestGrowthAfterLoss(t *testing.T) {
 	c.wait(t, f.ws.Dir())
 }
 
-// TestNoLookingWithoutListeners pins that what cannot be watched is looked at
-// only while somebody listens.
+// TestNoLookingWithoutListeners checks that logs that cannot be watched are polled
+// only while there is a subscription.
 func TestNoLookingWithoutListeners(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -162,8 +162,8 @@ func TestNoLookingWithoutListeners(t *testing.T) {
 	}
 }
 
-// TestNoLinesKeptWithoutListeners pins that a watcher that goes on keeps no lines of logs
-// once nobody reads them.
+// TestNoLinesKeptWithoutListeners checks that a watcher keeps no lines of logs after the last
+// subscription has ended.
 func TestNoLinesKeptWithoutListeners(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -15,7 +15,7 @@ import (
 	"ac/index"
 )
 
-// indexFor makes the index of the fixture's workspace.
+// indexFor creates the index of the fixture's workspace.
 func (f *fixture) indexFor() *index.Index {
 	f.t.Helper()
 	ix := index.For(f.ws)
@@ -27,7 +27,7 @@ func (f *fixture) indexFor() *index.Index {
 	return ix
 }
 
-// run makes the record of a run, so that it is indexed.
+// run writes the record of a run, so that it is indexed.
 func (f *fixture) run(project, run string) {
 	f.t.Helper()
 	dir := filepath.Dir(f.file(project, run))
@@ -38,7 +38,7 @@ func (f *fixture) run(project, run string) {
 	}
 }
 
-// recentBy returns what a backfill would hold, with the index or without.
+// recentBy returns the events of a backfill, from the index or, if ix is nil, from the logs.
 func (f *fixture) recentBy(ix *index.Index, spec Spec) (list []string) {
 	f.t.Helper()
 	spec.Workspace, spec.Index, spec.ID = f.ws, ix, "probe"
@@ -62,9 +62,9 @@ func (f *fixture) recentBy(ix *index.Index, spec Spec) (list []string) {
 	return list
 }
 
-// TestIndexedBackfillAgainstLogs compares the backfill from the index with the
-// one from the logs, for clocks that go back and stand still, lines that are no
-// events, torn ends, runs without a record, and every kind of filter.
+// TestIndexedBackfillAgainstLogs compares the backfill from the index with the one
+// from the logs. The logs have clocks that go back and stand still, lines that are no
+// events, torn tails, and runs without a record. The filters are drawn at random.
 func TestIndexedBackfillAgainstLogs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -107,8 +107,8 @@ func TestIndexedBackfillAgainstLogs(t *testing.T) {
 	}
 }
 
-// TestIndexedBackfillFallsBack pins that events without a time, a log that was
-// replaced, and an index that cannot be made leave it to the logs.
+// TestIndexedBackfillFallsBack checks that the backfill falls back to the logs if the index
+// cannot be created. The logs also have events without a time.
 func TestIndexedBackfillFallsBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -130,9 +130,9 @@ func TestIndexedBackfillFallsBack(t *testing.T) {
 	}
 }
 
-// TestBackfillMeetsLive lets writers append while clients subscribe with a
-// backfill and the index is deleted again and again: each client gets the end of
-// each log once, without a gap.
+// TestBackfillMeetsLive lets writers append while clients subscribe with a backfill
+// and the index is deleted repeatedly. Each client gets the end of each log once,
+// without a gap.
 func TestBackfillMeetsLive(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -19,8 +19,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestOthersAppend pins that what other processes append arrives within two
-// seconds, from runs and projects that they made too.
+// TestOthersAppend checks that events of other processes arrive within two seconds,
+// even from runs and projects that those processes create.
 func TestOthersAppend(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -49,8 +49,8 @@ func TestOthersAppend(t *testing.T) {
 	}
 }
 
-// TestWorkspacesNamedLater pins that a subscription to all gets events of
-// workspaces that come to be known, and names them as they are.
+// TestWorkspacesNamedLater checks that a subscription to all workspaces also gets events
+// of workspaces registered later, with their paths.
 func TestWorkspacesNamedLater(t *testing.T) {
 	t.Parallel()
 	f, later := newFixture(t), newFixture(t)
@@ -74,8 +74,8 @@ func TestWorkspacesNamedLater(t *testing.T) {
 	}
 }
 
-// TestManySubscriptions pins that an event goes out once for each subscription
-// that it matches, and that a workspace comes back as it was given.
+// TestManySubscriptions checks that each matching subscription gets an event once, and that
+// notifications name the workspace as the client did.
 func TestManySubscriptions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -95,8 +95,8 @@ func TestManySubscriptions(t *testing.T) {
 	}
 }
 
-// TestSlowClient pins that a client that does not read holds one line, holds
-// nobody else up, and can be got rid of at once.
+// TestSlowClient checks that a client that does not read holds at most one line per
+// subscription, delays no other subscription, and can unsubscribe at once.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -130,8 +130,8 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
-// TestReplacedSubscription pins that a subscription under a used id takes the
-// old one's place, which sends no more.
+// TestReplacedSubscription checks that a subscription with a used ID replaces the
+// old one, which sends nothing more.
 func TestReplacedSubscription(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -147,7 +147,7 @@ func TestReplacedSubscription(t *testing.T) {
 	}
 }
 
-// TestOddLines pins which lines are events, and when.
+// TestOddLines checks which lines are events, and when they are sent.
 func TestOddLines(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -158,7 +158,7 @@ func TestOddLines(t *testing.T) {
 	if got := f.got("sub"); len(got) > 0 {
 		t.Fatalf("a torn line was sent: %v", got)
 	}
-	f.subscribe(Spec{ID: "between"}) // its place lies in the torn line
+	f.subscribe(Spec{ID: "between"}) // its cursor is within the torn line
 	f.write("p", "run_1", whole[20:])
 	if diff := cmp.Diff([]int64{1}, f.seqs(t, "sub", "run_1", 1)); diff != "" {
 		t.Error(diff)
@@ -188,8 +188,8 @@ func TestOddLines(t *testing.T) {
 	}
 }
 
-// TestHeldUntilRecorded pins that the end of a run waits for its record, holds
-// nothing else up, and waits 250 ms at most.
+// TestHeldUntilRecorded checks that the terminal event of a run waits for its record, at
+// most 250 ms, and delays no other run.
 func TestHeldUntilRecorded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -244,7 +244,7 @@ func TestHeldUntilRecorded(t *testing.T) {
 	}
 }
 
-// TestLostEvents pins that nothing is missed when the system loses events.
+// TestLostEvents checks that no line is missed when the system loses file events.
 func TestLostEvents(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"overflow", "no watches"} {
@@ -284,7 +284,7 @@ func (f *fixture) watcher() *watcher {
 	return f.hub.watchers[f.ws.Dir()]
 }
 
-// TestLinkedRun pins that a run which is a link within the workspace is followed.
+// TestLinkedRun checks that the log of a run is followed through a symlink within the workspace.
 func TestLinkedRun(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -301,8 +301,8 @@ func TestLinkedRun(t *testing.T) {
 	f.seqs(t, "sub", "run_1", 2)
 }
 
-// TestIdle pins that nothing is watched while nobody listens, and that a closed
-// hub takes nothing in.
+// TestIdle checks that nothing is watched without subscriptions, and that a closed
+// hub accepts none.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -333,8 +333,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// BenchmarkSubscribe measures what a subscription costs before it is answered,
-// with 2,000 runs.
+// BenchmarkSubscribe measures the cost of a subscription up to its answer, with 2,000 runs.
 func BenchmarkSubscribe(b *testing.B) {
 	f := newFixture(b)
 	for i := range 2000 {

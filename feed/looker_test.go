@@ -1,6 +1,6 @@
 package feed
 
-// A viewer of a transcript for the tests, and a log of codex.
+// Test helpers: a client that follows a transcript, and a log of codex.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/runs/transcript"
 )
 
-// codexLog are the lines of a run that is spoken with, from an event on.
+// codexLog makes the lines of a live run of codex. n is the number of the last event.
 type codexLog struct{ n int }
 
 func (l *codexLog) event(kind, payload string) string {
@@ -38,15 +38,15 @@ func (l *codexLog) words(id, text string) string {
 	return l.output("item/agentMessage/delta", fmt.Sprintf(`"itemId":%q,"delta":%q`, id, text))
 }
 
-// looker is somebody who looks at a transcript and remembers what came.
+// looker is a client that follows a transcript and records its notifications.
 type looker struct {
 	*viewer
 	mu    sync.Mutex
 	notes []TranscriptNotification
 	wrong error
 	more  chan struct{}
-	stuck chan struct{} // not nil: nothing is read until it is closed
-	most  int           // after so many nothing is read any more, 0 for no end
+	stuck chan struct{} // blocks all reads until it is closed; may be nil
+	most  int           // how many notifications are read, 0 for no limit
 }
 
 func newLooker() *looker { return &looker{viewer: newViewer(), more: make(chan struct{})} }
@@ -73,7 +73,7 @@ func (l *looker) take(ctx context.Context, n TranscriptNotification) error {
 	return nil
 }
 
-// until waits for a state of what came.
+// until waits for a condition on what was received.
 func (l *looker) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -95,7 +95,7 @@ func (l *looker) until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// look subscribes to the transcript of run_1, since nil from now on.
+// look subscribes to the transcript of run_1, from now on if since is nil.
 func (f *fixture) look(h *Hub, l *looker, since *int64) (answer SubscribeResult) {
 	f.t.Helper()
 	answer, start, err := h.SubscribeTranscript(TranscriptSpec{Workspace: f.ws, Project: "p", Run: "run_1", Since: since, Deliver: l.take})
@@ -106,7 +106,7 @@ func (f *fixture) look(h *Hub, l *looker, since *int64) (answer SubscribeResult)
 	return answer
 }
 
-// whole is the transcript as of now.
+// whole returns the current transcript and state.
 func (f *fixture) whole(h *Hub) (text string, state transcript.State) {
 	f.t.Helper()
 	err := h.Logs().Transcript(context.Background(), f.ws, "p", "run_1", nil, func(fold *transcript.Fold) {

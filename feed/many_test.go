@@ -21,8 +21,8 @@ var (
 	manySubs = flag.Int("many-subs", 100, "subscriptions of TestCostOfMany")
 )
 
-// TestCostOfMany lets many subscribers hear of one event and tells what they cost. Its
-// bounds are those of a busy machine; figures: -v -many-runs 10000 -many-subs 1000.
+// TestCostOfMany sends one event to many subscribers and reports what they cost. Its bounds
+// allow for a busy machine. For figures, use -v -many-runs 10000 -many-subs 1000.
 func TestCostOfMany(t *testing.T) { //nolint:paralleltest // its memory is that of the process
 	f := newFixture(t)
 	log := []byte(lines("run_x", 1, 20))
@@ -97,8 +97,8 @@ func TestCostOfMany(t *testing.T) { //nolint:paralleltest // its memory is that 
 	}
 }
 
-// TestFromNowOn subscribes right behind what others write: nothing of that is sent, and
-// everything that follows is, however many subscriptions there are.
+// TestFromNowOn subscribes right after others have written. Only what follows is sent, however
+// many subscriptions there are.
 func TestFromNowOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -114,7 +114,7 @@ func TestFromNowOn(t *testing.T) {
 		_, start, err := f.hub.Subscribe(Spec{Workspace: f.ws, Deliver: func(_ context.Context, e Event) error {
 			select {
 			case got <- e:
-			default: // the first one counts
+			default: // only the first one counts
 			}
 			return nil
 		}})

@@ -13,9 +13,9 @@ import (
 )
 
 // TestExactlyOnce subscribes at random moments, with random filters and limits,
-// while several writers append to several runs. What each subscription gets of
-// each run must be an end of what the file has of the asked types: no gap, no
-// repetition, in order, and the text and number of each line.
+// while several writers append to several runs. The events that each subscription
+// gets of each run must be a suffix of the matching events in the file: in order,
+// without a gap or repetition, with the text and number of each line.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
 	for round := range uint64(3) {
@@ -25,7 +25,7 @@ func TestExactlyOnce(t *testing.T) {
 			random := rand.New(rand.NewPCG(round, 1))
 			runs := []string{"run_0", "run_1", "run_2", "run_3"}
 			var writers sync.WaitGroup
-			step := make(chan struct{}) // closed for free running; a value lets one line go
+			step := make(chan struct{}) // a value lets one line through, closing it all lines
 			for w := range 6 {
 				writers.Go(func() { writeMany(f, runs, round*10+uint64(w), step) })
 			}
@@ -36,7 +36,7 @@ func TestExactlyOnce(t *testing.T) {
 					step <- struct{}{}
 				}
 				spec := randomSpec(random, i)
-				written := len(wanted(t, f, spec, "")) // so many are there at least
+				written := len(wanted(t, f, spec, "")) // a lower bound
 				f.subscribe(spec)
 				specs, floors[spec.ID] = append(specs, spec), min(written, spec.Backfill)
 			}
@@ -66,7 +66,7 @@ func randomSpec(random *rand.Rand, i int) Spec {
 	return spec
 }
 
-// writeMany appends lines of all kinds, some in pieces, to random runs.
+// writeMany appends lines of all kinds to random runs, one write per step.
 func writeMany(f *fixture, runs []string, seed uint64, step <-chan struct{}) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	for n := range 150 {
@@ -86,14 +86,14 @@ func writeMany(f *fixture, runs []string, seed uint64, step <-chan struct{}) {
 	}
 }
 
-// entry is an event that a file has.
+// entry is an event in a file.
 type entry struct {
 	seq  int64
 	text string
 }
 
-// wanted lists what the files have for a subscription of a run, of all runs
-// when that is "".
+// wanted lists the events in the files that match a subscription, of one run or, if
+// run is "", of all.
 func wanted(t testing.TB, f *fixture, spec Spec, run string) (entries []entry) {
 	t.Helper()
 	for i := range 4 {

@@ -14,7 +14,7 @@ import (
 	"ac/runs/transcript"
 )
 
-// viewer is a client that applies what it is sent.
+// viewer is a client that applies notifications.
 type viewer struct {
 	items map[string]*transcript.Item
 	state transcript.State
@@ -23,7 +23,7 @@ type viewer struct {
 
 func newViewer() *viewer { return &viewer{items: map[string]*transcript.Item{}} }
 
-// apply takes a notification, which went over a wire.
+// apply applies a notification as encoded for the wire.
 func (v *viewer) apply(n TranscriptNotification) error {
 	text, err := json.Marshal(n)
 	if err != nil {
@@ -59,7 +59,7 @@ func (v *viewer) apply(n TranscriptNotification) error {
 	return nil
 }
 
-// shown is what a client has, as text.
+// shown returns items as text.
 func shown(items []*transcript.Item) string {
 	slices.SortFunc(items, func(a, b *transcript.Item) int { return strings.Compare(a.ID, b.ID) })
 	var b strings.Builder
@@ -72,7 +72,7 @@ func shown(items []*transcript.Item) string {
 
 func (v *viewer) shown() string { return shown(slices.Collect(maps.Values(v.items))) }
 
-// codexEvents are the events of a session with parallel items, drawn at random.
+// codexEvents draws the events of a session with parallel items.
 func codexEvents(t *rapid.T) (list []transcript.Event) {
 	add := func(kind, payload string) {
 		list = append(list, transcript.Event{ID: fmt.Sprint("evt_", len(list)), Type: kind, RunID: "run_1", SessionRef: "s", At: "2026-11-22T00:00:00.000Z", Payload: json.RawMessage(payload)})
@@ -107,9 +107,9 @@ func codexEvents(t *rapid.T) (list []transcript.Event) {
 	return list
 }
 
-// TestPace holds what is sent to its pace, at any speed of the log and of the reader: the
-// client has the transcript whenever nothing waits, no item is sent more than 20 times in a
-// second, and a client that comes back with its last seq, to any server, has it too.
+// TestPace checks the pacing at any speed of the log and of the reader. After each flush the
+// client has the whole transcript, and no item is sent more than 20 times in a second. A client
+// that resumes with its last seq, on any server, gets the whole transcript too.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -119,7 +119,7 @@ func TestPace(t *testing.T) {
 		now := time.Unix(0, 0)
 		sent := map[string][]time.Time{}
 		cut := rapid.IntRange(0, 200).Draw(t, "cut")
-		var torn *viewer // what a client has that was cut off
+		var torn *viewer // the state of a client that was disconnected
 		notes := 0
 		steps := rapid.SampledFrom([][]int{{0, 1, 5}, {0, 0, 1, 5, 30, 60, 300}}).Draw(t, "steps")
 		flush := func() {
@@ -181,7 +181,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// TestPaceJoinsForTheSlow bounds what waits for a reader that does not read.
+// TestPaceJoinsForTheSlow checks that what waits for a stuck reader is bounded.
 func TestPaceJoinsForTheSlow(t *testing.T) {
 	t.Parallel()
 	p, f := newPace(), transcript.NewFold("p").Fork()

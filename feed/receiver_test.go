@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// received subscribes with a receiver of its own and returns what it gets until
-// there are as many events as wanted.
+// received subscribes with its own receiver and returns the events that it gets. More than
+// wanted are an error.
 func (f *fixture) received(t *testing.T, spec Spec, want int) (got []string) {
 	t.Helper()
 	events := make(chan string)
@@ -46,8 +46,8 @@ func (f *fixture) received(t *testing.T, spec Spec, want int) (got []string) {
 	return got
 }
 
-// TestResumeByTime pins that events of runs without a seq come from a time on,
-// those of others behind their seq, and that a clock which goes back hides none.
+// TestResumeByTime checks that runs without a seq resume at a time and others after
+// their seq, and that a clock that goes back hides no event.
 func TestResumeByTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -80,8 +80,8 @@ func TestResumeByTime(t *testing.T) {
 	}
 }
 
-// TestGrown pins that an observer of growth is notified of lines of any
-// kind, of the runs that it asks for.
+// TestGrown checks that an observer of growth is notified of lines of any kind, but only in
+// the runs of its subscription.
 func TestGrown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

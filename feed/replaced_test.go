@@ -1,7 +1,6 @@
 package feed
 
-// Logs that are not only appended to: rewritten, cut, removed, swapped with
-// their whole tree.
+// Logs that are rewritten, cut, removed, or swapped with their whole tree.
 
 import (
 	"os"
@@ -12,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReplacedLogs pins what a subscription that has read ten lines gets when
-// the log changes behind its back.
+// TestReplacedLogs checks what a subscription that has read ten lines gets after its
+// log is replaced, cut or removed.
 func TestReplacedLogs(t *testing.T) {
 	t.Parallel()
 	resealed := strings.ReplaceAll(lines("run_1", 1, 10), `}`, `,"event_hash":"another"}`)
 	other := strings.ReplaceAll(lines("run_1", 1, 3), "evt_", "evt_new_")
 	for name, c := range map[string]struct {
 		change func(f *fixture)
-		want   []int64 // behind the first ten
+		want   []int64 // after the first ten
 	}{
 		"rewritten":           {func(f *fixture) { f.replace("p", "run_1", resealed) }, []int64{11}},
 		"rewritten and grown": {func(f *fixture) { f.replace("p", "run_1", resealed+lines("run_1", 11, 12)) }, []int64{11, 12, 13}},
@@ -61,7 +60,7 @@ func TestReplacedLogs(t *testing.T) {
 			f.seqs(t, "sub", "run_1", 10)
 			c.change(f)
 			if name == "emptied" || name == "removed" || name == "cut" || name == "shorter" {
-				f.settle() // later text makes up for what was cut, as long as that was noticed
+				f.settle() // the hub must notice the cut before the next write hides it
 			}
 			f.write("p", "run_1", line("run_1", "last", 99))
 			f.until(t, "the last event", func() bool {
@@ -84,9 +83,9 @@ func remove(f *fixture, name string) {
 	}
 }
 
-// settle waits until everything that was written before was read. Logs that are
-// read in one turn come in any order: an event of another run that comes in a
-// later turn tells that the turn before it is over.
+// settle waits until everything that was written before has been read. The hub reads
+// the logs of one pass in any order. An event of another run in a later pass shows that
+// the previous pass is over.
 func (f *fixture) settle() {
 	f.t.Helper()
 	for turn := range 2 {
@@ -100,7 +99,7 @@ func (f *fixture) settle() {
 	}
 }
 
-// TestSwappedTree puts another workspace into the place of a watched one.
+// TestSwappedTree replaces a watched workspace by another one.
 func TestSwappedTree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSince pins that a client continues exactly after what it has, and is notified
-// when the log does not reach as far.
+// TestSince checks that a client continues exactly after its last seq, and that the answer
+// names runs whose logs are shorter than that.
 func TestSince(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -44,8 +44,8 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// TestReconnect loses the client again and again while lines are written; with
-// since it has each line once in the end.
+// TestReconnect disconnects the client repeatedly while lines are written. With since
+// the client gets each line exactly once.
 func TestReconnect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -16,8 +16,8 @@ import (
 	"ac/runs/transcript"
 )
 
-// TestTranscriptFromTheStart pins what a client gets that has nothing: the state of the run
-// first, what is over as a close alone, what is open, and then what changes.
+// TestTranscriptFromTheStart checks what a client gets from the start: first the state of the
+// run, then one close per closed item, the open items, and then the changes.
 func TestTranscriptFromTheStart(t *testing.T) {
 	t.Parallel()
 	f, l, log := newFixture(t), newLooker(), &codexLog{}
@@ -51,8 +51,8 @@ func TestTranscriptFromTheStart(t *testing.T) {
 	}
 }
 
-// TestTranscriptFromNowOn pins that nothing that is over comes to a client that does not
-// resume, and that a log may come later than its reader.
+// TestTranscriptFromNowOn checks that a client that does not resume gets no closed items, and
+// that a log may appear after its reader.
 func TestTranscriptFromNowOn(t *testing.T) {
 	t.Parallel()
 	f, l, log := newFixture(t), newLooker(), &codexLog{}
@@ -70,8 +70,8 @@ func TestTranscriptFromNowOn(t *testing.T) {
 	}
 }
 
-// TestTranscriptComesBack cuts a client off after each notification. Wherever it comes
-// back, nothing is lost and nothing is there twice.
+// TestTranscriptComesBack disconnects a client after each notification. Wherever the client
+// resumes, nothing is lost or repeated.
 func TestTranscriptComesBack(t *testing.T) {
 	t.Parallel()
 	f, log := newFixture(t), &codexLog{}
@@ -103,7 +103,7 @@ func TestTranscriptComesBack(t *testing.T) {
 	}
 }
 
-// TestTranscriptOfASlowReader pins that who does not read gets fewer and longer appends.
+// TestTranscriptOfASlowReader checks that a slow reader gets fewer and longer appends.
 func TestTranscriptOfASlowReader(t *testing.T) {
 	t.Parallel()
 	f, l, log := newFixture(t), newLooker(), &codexLog{}
@@ -133,8 +133,8 @@ func TestTranscriptOfASlowReader(t *testing.T) {
 	}
 }
 
-// TestTranscriptOfAReplacedLog begins anew in the log that took the place of another,
-// whether or not something came before. Nothing of the first one stays.
+// TestTranscriptOfAReplacedLog checks that a reader starts over when its log is replaced,
+// whether or not the first log had grown. Nothing of the first log remains.
 func TestTranscriptOfAReplacedLog(t *testing.T) {
 	t.Parallel()
 	for _, came := range []bool{true, false} {
@@ -152,7 +152,7 @@ func TestTranscriptOfAReplacedLog(t *testing.T) {
 	}
 }
 
-// TestTranscriptAhead resets a client that has more than there is.
+// TestTranscriptAhead checks that a client ahead of the log is reset.
 func TestTranscriptAhead(t *testing.T) {
 	t.Parallel()
 	f, l, log := newFixture(t), newLooker(), &codexLog{}
@@ -164,8 +164,7 @@ func TestTranscriptAhead(t *testing.T) {
 	l.until(t, "all of it", func() bool { return len(l.items) == 1 })
 }
 
-// TestTranscriptEnds pins that an unsubscribed reader gets nothing more, and that a
-// subscription of its id takes the place of one to events.
+// TestTranscriptEnds checks that an unsubscribed reader gets nothing more.
 func TestTranscriptEnds(t *testing.T) {
 	t.Parallel()
 	f, l, log := newFixture(t), newLooker(), &codexLog{}
@@ -184,7 +183,7 @@ func TestTranscriptEnds(t *testing.T) {
 	}
 }
 
-// TestTranscriptNotification pins the line that a client of the hub gets.
+// TestTranscriptNotification checks the exact lines that a client of the hub gets.
 func TestTranscriptNotification(t *testing.T) {
 	t.Parallel()
 	f, log := newFixture(t), &codexLog{}
@@ -215,8 +214,8 @@ func TestTranscriptNotification(t *testing.T) {
 	}
 }
 
-// TestEventsAreReplayed pins what a subscriber receives of the events that were there before: how far the
-// log went, and which of them are not new.
+// TestEventsAreReplayed checks that a subscriber gets the head of the log, and that replayed
+// events are marked.
 func TestEventsAreReplayed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -254,8 +253,8 @@ func TestEventsAreReplayed(t *testing.T) {
 	}
 }
 
-// TestLogsGoOn pins that a transcript goes on from where it stands, in a log that grows, and
-// begins anew in another one.
+// TestLogsGoOn checks that a transcript continues in a log that grows, and starts over in
+// another one.
 func TestLogsGoOn(t *testing.T) {
 	t.Parallel()
 	f, log := newFixture(t), &codexLog{}
@@ -292,7 +291,7 @@ func TestLogsGoOn(t *testing.T) {
 	expect(nil, 2, "ev:evt_52")
 }
 
-// TestReplayInPages reads a log in pages of any size while it grows.
+// TestReplayInPages reads a log in pages while it grows. Pages are limited by count and by size.
 func TestReplayInPages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -328,7 +327,7 @@ func TestReplayInPages(t *testing.T) {
 	}
 }
 
-// TestFewTranscriptsAreKept bounds of how many runs something is kept.
+// TestFewTranscriptsAreKept checks the limits on the number and size of cached transcripts.
 func TestFewTranscriptsAreKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -356,8 +355,8 @@ func TestFewTranscriptsAreKept(t *testing.T) {
 	}
 }
 
-// TestManyStatesAreKept shows that the states of a company's runs, asked for in turn, are not
-// made anew from logs that grew.
+// TestManyStatesAreKept checks that the states of many runs stay cached. Requesting them in turn
+// must not read whole logs again after they grew.
 func TestManyStatesAreKept(t *testing.T) { //nolint:paralleltest // it counts what is allocated
 	f, said := newFixture(t), strings.Repeat("x", 4<<10)
 	const runs, messages = 3 * keptLogs, 100
@@ -397,8 +396,8 @@ func TestManyStatesAreKept(t *testing.T) { //nolint:paralleltest // it counts wh
 	}
 }
 
-// TestIdles holds the answer of a reader that keeps the state of a run to that of one that looks
-// at the end of its log alone.
+// TestIdles compares the answer of a reader that caches the state of a run with that of one
+// that reads only the end of its log.
 func TestIdles(t *testing.T) {
 	t.Parallel()
 	f, log := newFixture(t), &codexLog{}

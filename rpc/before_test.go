@@ -1,6 +1,6 @@
 package rpc
 
-// What a client of the version before this one asks is answered as that version answered.
+// Compatibility: the server answers a client of the previous version as that version did.
 
 import (
 	"encoding/json"
@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// TestConversationsOfTheVersionBefore runs the conversations of the version before, as that
-// version had them. Objects may have further members, some lists further elements, and what
-// is written for people other words.
+// TestConversationsOfTheVersionBefore replays the previous version's conversations unchanged.
+// Answers may add members to objects and elements to some lists, and reword texts for people.
 func TestConversationsOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/before/*.txtar")
@@ -29,10 +28,10 @@ func TestConversationsOfTheVersionBefore(t *testing.T) {
 	}
 }
 
-// anything is a value of an answer that may be any.
+// anything matches the placeholder of a value that may be anything.
 var anything = regexp.MustCompile(`(":)<any>([,}])`)
 
-// holds reports whether an answer has all that one of the version before had.
+// holds reports whether an answer contains everything that the previous version's answer did.
 func holds(want, got string) bool {
 	var was, is any
 	want = anything.ReplaceAllString(strings.ReplaceAll(want, "<n>", "0"), `$1"<any>"$2`)
@@ -61,7 +60,7 @@ func holdsValue(name string, was, is any) bool {
 	return reflect.DeepEqual(was, is)
 }
 
-// holdsList compares lists: those of methods, checks and accepted values may have grown.
+// holdsList compares lists. Lists of methods, notifications, checks and values may have grown.
 func holdsList(name string, was, is []any) bool {
 	grows := slices.Contains([]string{"methods", "notifications", "checks", "values"}, name)
 	for _, value := range was {
@@ -76,7 +75,7 @@ func holdsList(name string, was, is []any) bool {
 	return grows || len(is) == 0
 }
 
-// holdsText compares texts. Sentences are for people. Of a diff the changed lines count.
+// holdsText compares texts. Sentences may be reworded. Of a diff, only the changed lines count.
 func holdsText(name, was string, is any) bool {
 	now, ok := is.(string)
 	switch name {
@@ -88,7 +87,7 @@ func holdsText(name, was string, is any) bool {
 	return ok && fits(was, now)
 }
 
-// changed are the lines that a diff adds and removes.
+// changed returns the lines that a diff adds and removes.
 func changed(diff string) (lines string) {
 	for line := range strings.Lines(diff) {
 		if strings.HasPrefix(line, "+") || strings.HasPrefix(line, "-") {

@@ -1,25 +1,25 @@
 package rpc
 
-// Conversations: what a client says and what the server answers, kept in
-// testdata/conversations and run against the real server.
+// Conversations: what a client sends and what the server answers, kept in
+// testdata/conversations and replayed against the real server.
 //
-// A file begins with what it pins. Its section "conversation" holds lines that
+// A file begins with what it checks. Its section "conversation" holds lines that
 // the client sends (>), lines that the server answers (<), comments (#) and
-// steps (@ cp FROM TO; @ rm NAME; @ tick, which lets the clock show another
-// millisecond). All other sections are files that lie in $dir when the
-// conversation begins. The lines > up to the next < are sent at once; answers
-// stand before notifications.
+// steps (@ cp FROM TO; @ rm NAME; @ tick, which waits for the clock's next
+// millisecond). All other sections are files that exist in $dir when the
+// conversation begins. The client sends all > lines up to the next < at once.
+// Answers come before notifications.
 //
-// What differs from run to run stands in server lines by a name: $dir, $ws (a
-// name in it where nothing lies yet), ids by their prefix and a count in order
+// In server lines, placeholders replace what differs from run to run: $dir, $ws
+// (a path in $dir that does not exist yet), ids by their prefix and a count in order
 // of appearance ($run1), <time>, <hash>, <tick>, and <n> for pids and milliseconds.
-// <any> fits anything. Names of ids stand for them in later lines and steps.
+// <any> matches anything. Later lines and steps may refer to ids by these names.
 //
-// The worker that syncs indexes when it hears of a change runs only where the
-// server speaks of it: elsewhere it would take the changes that a sync counts.
+// The background worker that syncs indexes runs only in conversations that mention
+// sync_worker. Elsewhere it would consume the changes that an explicit sync counts.
 //
 // go test ./rpc -run TestConversations -update rewrites the server lines that no
-// longer fit; a bare < holds the place of one more.
+// longer match. A bare < is a placeholder for one more line.
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the server lines of the conversations")
 
-// section is the part of a file that holds the conversation.
+// section names the part of a file that holds the conversation.
 const section = "conversation"
 
 func conversationFiles(t *testing.T) []string {
@@ -68,8 +68,8 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestEveryMethodHasAConversation looks for a good answer and for an error of
-// every method in the table.
+// TestEveryMethodHasAConversation checks that the conversations contain a result
+// and an error of every method in the table.
 func TestEveryMethodHasAConversation(t *testing.T) {
 	t.Parallel()
 	good, bad := map[string]bool{}, map[string]bool{}
@@ -106,24 +106,24 @@ func TestEveryMethodHasAConversation(t *testing.T) {
 	}
 }
 
-// neutral makes JSON of a line with <n> or <any> in the place of a value.
+// neutral turns a line into JSON by replacing <n> and <any> with 0.
 func neutral(line string) []byte {
 	return []byte(strings.NewReplacer("<n>", "0", "<any>", "0").Replace(line))
 }
 
-// talk is one conversation under way.
+// talk is one conversation in progress.
 type talk struct {
 	t    *testing.T
 	peer *peer
 	dir  string
-	// models is the address of a server of models, "" for none.
+	// models is the address of a model server, "" for none.
 	models string
-	names  map[string]string // of ids
+	names  map[string]string // by id
 	count  map[string]int    // ids seen, by prefix
 	fits   func(want, got string) bool
 }
 
-// converse runs the conversation in a file. fit compares a line of it with what the server says.
+// converse runs the conversation in a file. fit compares an expected line with the server's.
 func converse(t *testing.T, file string, fit func(want, got string) bool) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
@@ -168,11 +168,11 @@ func converse(t *testing.T, file string, fit func(want, got string) bool) {
 	}
 }
 
-// hubAnswers is the file of a conversation with what the hub of the workspace answers: a line
-// for each verb, with the result behind it.
+// hubAnswers names a conversation's file with the answers of the hub: one line for each verb,
+// followed by its result.
 const hubAnswers = "hub"
 
-// playHub plays the hub of a workspace in another process.
+// playHub stands in for a workspace's hub in another process.
 func playHub(t *testing.T, dir string, answers []byte) {
 	t.Helper()
 	w, err := workspace.Open(workspace.SystemEnv(), dir)
@@ -190,7 +190,7 @@ func playHub(t *testing.T, dir string, answers []byte) {
 	})
 }
 
-// modelServer serves the models of one who has the key.
+// modelServer starts a server that lists models to clients with the key.
 func modelServer(t *testing.T) (base string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer key-never-shown" {
@@ -213,7 +213,7 @@ func write(t *testing.T, name string, data []byte) {
 	}
 }
 
-// run carries the lines out and returns them with what the server really said.
+// run executes the lines and returns them with the server's actual answers.
 func (k *talk) run(lines []string) (said []string) {
 	for at := 0; at < len(lines); {
 		line := lines[at]
@@ -254,7 +254,7 @@ func (k *talk) run(lines []string) (said []string) {
 	return said
 }
 
-// listen reads lines, answers before notifications, and names what is in them.
+// listen reads n lines, sorts answers before notifications, and puts placeholders into them.
 func (k *talk) listen(n int) (lines []string) {
 	for range n {
 		lines = append(lines, k.peer.next())
@@ -304,12 +304,12 @@ var (
 		{regexp.MustCompile(`\bhbtick_\d+_[0-9a-z]{1,8}\b`), "<tick>"},
 		{regexp.MustCompile(`("[a-z_]*(?:pid|_ms)":)\d+`), "${1}<n>"},
 		{regexp.MustCompile(`("server_id":")[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`), `${1}<uuid>"`},
-		// How many chunks an agent's lines come in before it asks is a matter of time.
+		// Timing decides in how many chunks an agent's output arrives before its request.
 		{regexp.MustCompile(`("seq":)\d+(,"event":\{[^{}]*"type":"interaction\.requested")`), "${1}<n>${2}"},
 	}
 )
 
-// expand puts what a client line names into it.
+// expand replaces the names in a client line with their values.
 func (k *talk) expand(line string) string {
 	return variable.ReplaceAllStringFunc(line, func(name string) string {
 		switch name {
@@ -330,7 +330,7 @@ func (k *talk) expand(line string) string {
 	})
 }
 
-// name puts names in the place of what differs from run to run.
+// name replaces what differs from run to run with names and placeholders.
 func (k *talk) name(line string) string {
 	line = strings.ReplaceAll(line, filepath.Join(k.dir, "ws"), "$ws")
 	line = strings.ReplaceAll(line, k.dir, "$dir")
@@ -358,7 +358,7 @@ func (k *talk) name(line string) string {
 	return line
 }
 
-// fits compares a line with what is expected, where <any> fits anything.
+// fits reports whether got matches want, in which <any> matches anything.
 func fits(want, got string) bool {
 	parts := strings.Split(want, "<any>")
 	for i := range parts {

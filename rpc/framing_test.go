@@ -32,8 +32,8 @@ func withUnknown(v string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"system.ping","x":` + v + `}`
 }
 
-// TestEnvelopes sends single lines. Each is followed by a valid request, which
-// is answered as ever; "" stands for no answer.
+// TestEnvelopes sends single lines, each followed by a valid request that must
+// still be answered. want is "" if the line must get no answer.
 func TestEnvelopes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, line, want string }{
@@ -149,8 +149,8 @@ func TestLineOverTheCap(t *testing.T) {
 	}
 }
 
-// TestFramesAgree cuts random streams in random pieces and compares with
-// splitting the whole.
+// TestFramesAgree feeds random text in pieces to the frame reader and compares
+// the lines with those of splitting the whole text.
 func TestFramesAgree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

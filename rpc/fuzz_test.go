@@ -13,8 +13,8 @@ import (
 	"ac/internal/fault"
 )
 
-// FuzzParse holds the reader of requests against the standard library: what is
-// JSON and what is not, and the id that comes back.
+// FuzzParse compares parse with encoding/json: both must agree on what is valid
+// JSON. The id of an answer must come from the request.
 func FuzzParse(f *testing.F) {
 	for _, line := range []string{
 		pingLine("1e3"), pingLine(`"\ud800"`), `{"jsonrpc":"2.0","id":true,"method":"a"}`, `[]`, `{"id":1,"id":2}`, `{"jsonrpc":"2.0","method":"a","params":null}`,
@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// answeredID is the id of an answer, null where there is none.
+// answeredID returns the id for an answer, null if the request has none.
 func answeredID(id []byte) []byte {
 	if id == nil {
 		return nullID
@@ -53,8 +53,8 @@ func answeredID(id []byte) []byte {
 	return id
 }
 
-// FuzzParams decodes params of a few methods: never a panic, each refusal says
-// where, and what was accepted is accepted again as it was understood.
+// FuzzParams decodes params of a few methods. Every rejection must carry issues.
+// Accepted params must decode to the same value from their canonical JSON.
 func FuzzParams(f *testing.F) {
 	methods := []string{"workspace.init", "run.replay", "session.launch", "events.subscribe", "session.poll", "workspace.project.create_with_defaults"}
 	for i, params := range []string{
@@ -94,8 +94,7 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// TestOpenRPC checks that the document of the table names every method with its
-// params, as JSON.
+// TestOpenRPC checks that the OpenRPC document names every method with its params.
 func TestOpenRPC(t *testing.T) {
 	t.Parallel()
 	table := NewTable("v")

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// TestLongEvaluationHoldsUpNobody asks for a cycle whose evaluation waits, and
-// then for writes and reads of the same workspace, which are answered first; the
-// end of the server leaves the evaluation to its supervisor.
+// TestLongEvaluationHoldsUpNobody checks that a long evaluation doesn't block the
+// workspace: the server answers later writes and reads before the cycle ends.
 func TestLongEvaluationHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -55,8 +54,8 @@ func TestLongEvaluationHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// TestEndDuringEvaluation pins that the end of the server does not wait for an
-// evaluation, and that its run goes on.
+// TestEndDuringEvaluation checks that a shutdown does not wait for an evaluation,
+// and that the evaluation's run continues.
 func TestEndDuringEvaluation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -94,7 +93,7 @@ func TestEndDuringEvaluation(t *testing.T) {
 	}
 }
 
-// awaitFile waits for a file to be there.
+// awaitFile waits until a file exists.
 func awaitFile(t *testing.T, name string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -10,9 +10,9 @@ import (
 	"ac/internal/proc/proctest"
 )
 
-// TestLongIntakeHoldsUpNobody has a model write the plans of a client's intake. While it
-// does, writes and reads of the same workspace are answered, and the drafts are there;
-// the proposal for the CEO comes after it.
+// TestLongIntakeHoldsUpNobody checks that a client intake whose agents block doesn't block the
+// workspace. Meanwhile the server answers writes and reads, and lists the new project. The
+// proposal for the CEO appears once the agents have ended.
 func TestLongIntakeHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t)

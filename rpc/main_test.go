@@ -1,6 +1,6 @@
 package rpc
 
-// The test binary is the server and the hidden commands of its sessions too.
+// The test binary also acts as the server and as the hidden commands of its sessions.
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 )
 
 // Environment of a test binary that acts as a server: serveVariable makes it
-// one, chatterVariable is how many log lines it writes first.
+// one, chatterVariable sets how many log lines it writes first.
 const (
 	serveVariable   = "AC_TEST_SERVE"
 	chatterVariable = "AC_TEST_CHATTER"

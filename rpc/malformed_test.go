@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// filters are params that name records but never a path, so that any text may
-// stand in them.
+// filters lists params that name records but never become part of a path, so any
+// text is valid.
 var filters = map[string][]string{
 	"session.list":                  {"project_id", "run_id"},
 	"comment.add":                   {"author_id"},
@@ -124,8 +124,8 @@ type bench struct {
 }
 
 // TestMalformedParams sends at least 5,000 malformed requests. Each is answered
-// once, with its id, -32602 and every bad field; nothing is written; and a valid
-// request behind it is served.
+// once, with its id, -32602 and every bad field. Nothing is written. A valid
+// request sent after it succeeds.
 func TestMalformedParams(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -139,7 +139,7 @@ func TestMalformedParams(t *testing.T) {
 		}
 		for _, bad := range malformedOf(m) {
 			if m.Name == "model.profile.set_default" && strings.Contains(bad.what, "name null") {
-				continue // null is none
+				continue // null is valid: no default
 			}
 			params := maps.Clone(valid)
 			bad.change(params)
@@ -161,29 +161,29 @@ func TestMalformedParams(t *testing.T) {
 	notLive := []string{"run.continue", "run.review", "run.retry", "run.compact", "run.steer", "run.interrupt", "interaction.respond"}
 	for _, m := range NewTable("").Methods() {
 		if slices.Contains(notLive, m.Name) {
-			continue // well formed, and of a run that nobody speaks with
+			continue // well formed, but the run has no live session
 		}
 		if strings.HasPrefix(m.Name, "job.") || m.Name == "pipeline.department.assign_tasks" || m.Name == "memory.extract_candidates" {
-			continue // well formed, and of a project that is not there
+			continue // well formed, but what it names does not exist
 		}
 		if strings.HasPrefix(m.Name, "terminal.") || m.Name == "model.profile.set_default" || m.Name == "model.profile.probe" {
-			continue // well formed, and of a console or a profile that is not there
+			continue // well formed, but the console or profile does not exist
 		}
 		if strings.HasPrefix(m.Name, "worker.") && m.Name != "worker.list" || m.Name == "hub.config" || m.Name == "session.abandon" {
-			continue // well formed, and for a hub that does not run
+			continue // well formed, but the hub does not run
 		}
 		if strings.HasPrefix(m.Name, "code.") {
-			continue // well formed, and for an agent who is not there
+			continue // well formed, but the agent does not exist
 		}
 		if m.Name == "run.changes" || m.Name == "run.land" || strings.HasPrefix(m.Name, "artifact.") && m.Name != "artifact.read" && m.Name != "artifact.checkpoints" {
-			continue // well formed, and of a run without a worktree
+			continue // well formed, but the run has no worktree
 		}
 		b.peer.call(m.Name, b.valid[m.Name], nil)
 	}
 	b.awaitRunners(t)
 }
 
-// awaitRunners waits until no runner of a job holds anything of the workspace.
+// awaitRunners waits until no job runner holds a lock of the workspace.
 func (b *bench) awaitRunners(t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -197,7 +197,8 @@ func (b *bench) awaitRunners(t *testing.T) {
 	}
 }
 
-// truth is a tree without the index, which the server keeps fresh by itself.
+// truth removes from a tree the index, which the server refreshes by itself, and the
+// entries of the folders .local and locks.
 func truth(tree map[string]string) map[string]string {
 	maps.DeleteFunc(tree, func(name, _ string) bool {
 		base := filepath.Base(name)
@@ -215,7 +216,7 @@ func malformedOf(m Method) (list []malformed) {
 		byField[field] = wrongs(m.Name, field, schema.Properties[field], slices.Contains(schema.Required, field))
 		list = append(list, byField[field]...)
 	}
-	const pairs = 12 // of each fault
+	const pairs = 12 // per fault
 	names := m.params().Names()
 	for i, first := range names {
 		for j, bad := range byField[first] {
@@ -264,7 +265,7 @@ func (b *bench) refused(t *testing.T, method string, params any, bad malformed) 
 	}
 }
 
-// tree is every file below a folder with its time and content.
+// tree maps every path below a folder to its mode, time and content hash.
 func tree(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -17,8 +17,8 @@ type echoed struct {
 	Text string   `json:"text"`
 }
 
-// TestToolbox shows a conversation with an agent: what it asks for, what it gets
-// wrong, and that nothing but the end of its input ends it.
+// TestToolbox plays a conversation with an agent that sends valid and invalid
+// requests. Only the end of its input ends the conversation.
 func TestToolbox(t *testing.T) {
 	t.Parallel()
 	box := Toolbox{Version: "1", Tools: []Tool{NewTool("echo", "Say it.", func(_ context.Context, a echoed) (string, error) {
@@ -62,7 +62,7 @@ func TestToolbox(t *testing.T) {
 	}
 }
 
-// TestVersionsOfMCP: what an agent speaks beyond the known versions gets the newest.
+// TestVersionsOfMCP checks that an agent with an unknown protocol version gets the newest one.
 func TestVersionsOfMCP(t *testing.T) {
 	t.Parallel()
 	for asked, want := range map[string]string{"2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25", "2024-11-05": "2025-11-25", "2026-07-28": "2025-11-25", "2099-01-01": "2025-11-25", "": "2025-11-25"} {
@@ -74,14 +74,14 @@ func TestVersionsOfMCP(t *testing.T) {
 	}
 }
 
-// sorted are lines in an order of their own, as are the members of their objects: calls
-// are answered as they end.
+// sorted sorts lines, and the members of their objects, because answers come in the order in
+// which calls end.
 func sorted(text string) []string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		var message any
 		if json.Unmarshal([]byte(line), &message) == nil {
-			again, _ := json.Marshal(message) // what was decoded encodes
+			again, _ := json.Marshal(message) // a decoded value always encodes
 			lines[i] = string(again)
 		}
 	}

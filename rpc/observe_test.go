@@ -13,8 +13,8 @@ import (
 	"ac/workspace"
 )
 
-// TestRefusedRequestsObserve lets a workspace tick that only refused requests
-// named.
+// TestRefusedRequestsObserve checks that a workspace ticks even if only refused
+// requests named it.
 func TestRefusedRequestsObserve(t *testing.T) {
 	t.Parallel()
 	for name, request := range map[string]string{
@@ -36,7 +36,7 @@ func TestRefusedRequestsObserve(t *testing.T) {
 			}
 			p := newPeer(t)
 			p.send(fmt.Sprintf(request, quoted) + "\n")
-			// A moment that was missed is made up for within a minute.
+			// The server makes up for a missed tick within a minute.
 			deadline := time.Now().Add(2 * time.Minute)
 			for {
 				if text, err := os.ReadFile(state); err == nil && strings.Contains(string(text), "ticks_total: 1") {
@@ -51,7 +51,7 @@ func TestRefusedRequestsObserve(t *testing.T) {
 	}
 }
 
-// TestNamedIn takes the name of a workspace out of anything.
+// TestNamedIn checks which workspace namedIn finds in arbitrary params.
 func TestNamedIn(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{

@@ -25,7 +25,7 @@ type placed struct {
 
 func (p *placed) changes() bool { return p.access == Write || p.access == Inline }
 
-// free reports whether everything the order named is done.
+// free reports whether everything that the request must wait for is done.
 func (p *placed) free() bool {
 	for _, done := range p.before {
 		select {
@@ -37,8 +37,8 @@ func (p *placed) free() bool {
 	return true
 }
 
-// mayStart is the model: everything before that changes what this one concerns
-// has left.
+// mayStart is the model: a request may start once every earlier conflicting
+// change has left.
 func mayStart(all []*placed, i int) bool {
 	for _, earlier := range all[:i] {
 		if !earlier.changes() || earlier.left {
@@ -56,8 +56,8 @@ func mayStart(all []*placed, i int) bool {
 	return true
 }
 
-// TestOrderAgreesWithModel admits, starts and ends requests at random, and
-// compares who may start with the model at each step.
+// TestOrderAgreesWithModel admits, starts and ends requests at random. After each
+// step, order and model must agree on which requests may start.
 func TestOrderAgreesWithModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -81,7 +81,7 @@ func TestOrderAgreesWithModel(t *testing.T) {
 				p := all[rapid.IntRange(0, len(all)-1).Draw(t, "which")]
 				if p.started = p.started || p.free(); p.started {
 					p.leave()
-					p.leave() // once more is harmless
+					p.leave() // is idempotent
 					p.left = true
 				}
 			}
@@ -121,15 +121,15 @@ func TestPipelined(t *testing.T) {
 	for i := range 5 {
 		var list struct{ Projects []struct{ Name string } }
 		p.decode(answers[asked[3+2*i]], &list)
-		// The list may see later projects too: it holds up nobody.
+		// The list may include later projects: a read does not delay writes.
 		if len(list.Projects) < i+1 || !slices.ContainsFunc(list.Projects, func(r struct{ Name string }) bool { return r.Name == fmt.Sprint("P", i) }) {
 			t.Errorf("list %d: %v", i, list.Projects)
 		}
 	}
 }
 
-// TestTickIsSeen finds a tick begun that was asked for before, and the config that
-// was set before it.
+// TestTickIsSeen pipelines a config change, a tick and a status request. The tick
+// must see the new config, and the status must report the tick.
 func TestTickIsSeen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -173,8 +173,8 @@ func TestCollectHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// TestSlowWorkspaceHoldsUpOnlyItself keeps one workspace locked, as another
-// program may.
+// TestSlowWorkspaceHoldsUpOnlyItself locks one workspace, as another program may.
+// Requests for other workspaces must not wait.
 func TestSlowWorkspaceHoldsUpOnlyItself(t *testing.T) {
 	t.Parallel()
 	slow, quick := newBench(t), filepath.Join(t.TempDir(), "quick")
@@ -195,7 +195,7 @@ func TestSlowWorkspaceHoldsUpOnlyItself(t *testing.T) {
 	p.call("events.unsubscribe", object{"subscription_id": "q"}, nil)
 	p.call("events.subscribe", object{"subscription_id": "everywhere"}, nil)
 	p.call("workspace.agents.list", in, nil)
-	release() // nothing of the above waited for it
+	release() // no call above waited for it
 	answers := p.await(create, list, subscribe, ack, unsubscribe)
 	var projects struct{ Projects []any }
 	if p.decode(answers[list], &projects); len(projects.Projects) != 2 {

@@ -8,8 +8,8 @@ import (
 	"ac/internal/fault"
 )
 
-// TestPathsThatNoSystemTakes shows that a path beyond what a system takes is refused
-// before anything looks for it, and that a deep one costs few looks.
+// TestPathsThatNoSystemTakes checks that paths too long for any system are refused as
+// invalid params. Deep paths and names at the limit are accepted.
 func TestPathsThatNoSystemTakes(t *testing.T) {
 	t.Parallel()
 	table := NewTable("test")

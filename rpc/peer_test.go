@@ -1,6 +1,6 @@
 package rpc
 
-// A client of a server in this process, over a pair of pipes.
+// A client of an in-process server, over a pair of pipes.
 
 import (
 	"bufio"
@@ -17,11 +17,11 @@ import (
 	"ac/workspace"
 )
 
-// patience bounds every wait of these tests, for what hangs: a line at the cap takes half a
-// minute on a machine with a load of 28.
+// patience bounds every wait of these tests, so that a hang fails them. A line at the cap takes
+// half a minute on a machine with a load of 28.
 const patience = 2 * time.Minute
 
-// peer is a client. It is for one goroutine.
+// peer is a client, for use by one goroutine.
 type peer struct {
 	t      testing.TB
 	in     *os.File
@@ -32,13 +32,13 @@ type peer struct {
 	serial int
 }
 
-// newPeer starts a server and ends it with the test.
+// newPeer starts a server that ends with the test.
 func newPeer(t testing.TB) *peer { return newPeerWith(t, func(*Server) {}) }
 
 // newPeerWith lets the test change the server before it serves.
 func newPeerWith(t testing.TB, change func(*Server)) *peer {
 	t.Helper()
-	t.TempDir() // a test's directories go together, at the place of its first one: after the server
+	t.TempDir() // the first call registers their cleanup, which so runs after the server's
 	serverIn, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -78,8 +78,8 @@ func newPeerWith(t testing.TB, change func(*Server)) *peer {
 	return p
 }
 
-// finish ends the input, and returns what was still unread once the server has
-// ended.
+// finish closes the input, waits for the server to end, and returns the lines that
+// were still unread.
 func (p *peer) finish() (rest []string) {
 	p.t.Helper()
 	if p.closed {
@@ -131,7 +131,7 @@ func (p *peer) next() string {
 
 type object = map[string]any
 
-// answer is an answer as it came.
+// answer is a decoded line of the server.
 type answer struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -166,7 +166,7 @@ func (a answer) paths(t testing.TB) (paths []string) {
 	return paths
 }
 
-// read takes a line apart.
+// read decodes a line.
 func (p *peer) read(line string) (a answer) {
 	p.t.Helper()
 	if err := json.Unmarshal([]byte(line), &a); err != nil {
@@ -195,7 +195,7 @@ func (p *peer) post(method string, params any) (id string) {
 	return fmt.Sprint(p.serial)
 }
 
-// await reads until all these answers are there; notifications are passed over.
+// await reads until it has all these answers. It skips notifications.
 func (p *peer) await(ids ...string) map[string]answer {
 	p.t.Helper()
 	found := map[string]answer{}
@@ -213,14 +213,14 @@ func (p *peer) await(ids ...string) map[string]answer {
 	return found
 }
 
-// call asks and waits, and puts the result into target.
+// call sends a request, waits for the answer, and decodes the result into target.
 func (p *peer) call(method string, params, target any) {
 	p.t.Helper()
 	id := p.post(method, params)
 	p.decode(p.await(id)[id], target)
 }
 
-// decode puts the result of an answer into target.
+// decode decodes the result of an answer into target.
 func (p *peer) decode(a answer, target any) {
 	p.t.Helper()
 	if a.Error != nil {

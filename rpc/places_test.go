@@ -1,7 +1,7 @@
 package rpc
 
-// Messages name a workspace as its client does, and what lies in it relative to it:
-// never where on the machine that is.
+// Error messages name a workspace by the path its client gave, and files in it by relative
+// paths. They never reveal where on the host the workspace is.
 
 import (
 	"encoding/json"
@@ -16,12 +16,12 @@ import (
 	"ac/workspace"
 )
 
-// hostPlaces is a workspace that is reached by a link, with a company.
+// hostPlaces is a workspace with a company, reached through a symlink.
 type hostPlaces struct {
 	*testing.T
 	all   *company.Host
 	table *Table
-	given string // what clients call it
+	given string // the path that clients use: the symlink
 	real  string
 	made  provisioning.BootstrapEnterpriseResult
 }
@@ -29,7 +29,7 @@ type hostPlaces struct {
 func newHostPlaces(t *testing.T) *hostPlaces {
 	t.Helper()
 	env := workspace.SystemEnv()
-	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open // which syncs nothing
+	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open // never syncs
 	h := &hostPlaces{T: t, table: NewTable("test"), all: company.New(company.Options{Env: env})}
 	t.Cleanup(func() {
 		if err := h.all.Close(); err != nil {
@@ -49,7 +49,7 @@ func newHostPlaces(t *testing.T) *hostPlaces {
 	return h
 }
 
-// calls are the methods of the newest protocol with params that do something.
+// calls maps the methods of the newest protocol to params that have an effect.
 func (h *hostPlaces) calls() map[string]map[string]any {
 	project, lead := h.made.ProjectID, h.made.Departments[0]
 	worker := lead.WorkerIDs[0]
@@ -76,7 +76,7 @@ func (h *hostPlaces) calls() map[string]map[string]any {
 	}
 }
 
-// try makes every call and reports how many were refused.
+// try makes every call, checks the error messages, and returns the number of refused calls.
 func (h *hostPlaces) try(what, dir string) (refused int) {
 	h.Helper()
 	for name, params := range h.calls() {
@@ -99,8 +99,8 @@ func (h *hostPlaces) try(what, dir string) (refused int) {
 	return refused
 }
 
-// TestMessagesNameNoHostPaths breaks what the methods of the newest protocol read, each
-// file in several ways.
+// TestMessagesNameNoHostPaths breaks each file that these methods read, in several ways. No
+// error message may contain a host path.
 func TestMessagesNameNoHostPaths(t *testing.T) {
 	t.Parallel()
 	h := newHostPlaces(t)

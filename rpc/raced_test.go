@@ -2,6 +2,6 @@
 
 package rpc
 
-// raced says that the race detector is built in, which takes many times the
+// raced reports whether the race detector is built in. It takes many times the
 // memory.
 const raced = true

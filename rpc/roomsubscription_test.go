@@ -9,7 +9,7 @@ import (
 	"ac/workspace"
 )
 
-// roomFrame is a room.notification as it came.
+// roomFrame is a decoded room.notification.
 type roomFrame struct {
 	Method string
 	Params struct {
@@ -20,7 +20,7 @@ type roomFrame struct {
 	}
 }
 
-// frame is the next notification of the room; answers are passed over.
+// frame returns the next notification of the room. It skips answers.
 func (p *peer) frame() roomFrame {
 	p.t.Helper()
 	for {
@@ -35,8 +35,8 @@ func (p *peer) frame() roomFrame {
 	}
 }
 
-// TestRoomResumesOverTheWire subscribes again with the revision that the client has: without a
-// change nothing is said, with one just that; with the revision of another process, everything.
+// TestRoomResumesOverTheWire resubscribes with the revision that the client has. The client gets
+// only what changed since then, if anything. With a revision of another process it gets everything.
 func TestRoomResumesOverTheWire(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")
@@ -73,7 +73,7 @@ func TestRoomResumesOverTheWire(t *testing.T) {
 	}
 }
 
-// writeAgent makes an agent as another program does.
+// writeAgent creates an agent as another program would.
 func writeAgent(t *testing.T, dir string) {
 	t.Helper()
 	w, err := workspace.Open(workspace.SystemEnv(), dir)

@@ -17,7 +17,7 @@ import (
 	"ac/internal/fault"
 )
 
-// TestSharePackReplay talks to the method as a client does.
+// TestSharePackReplay calls sharepack.replay with the params of a client.
 func TestSharePackReplay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -123,7 +123,7 @@ func TestSharePackReplay(t *testing.T) {
 	}
 }
 
-// parseError is how this build words what is wrong with a line.
+// parseError returns the parse error in an answer. Its wording depends on the build.
 func parseError(answer string) string {
 	_, rest, _ := strings.Cut(answer, `"parse_issues":[{"seq":2,"error":"`)
 	text, _, _ := strings.Cut(rest, `","raw"`)

@@ -11,9 +11,9 @@ import (
 	"ac/workspace"
 )
 
-// TestWaitsEndBeforeTheServer ends a server by a signal while a request waits that
-// takes a moment to write down how it leaves what it began: that is done, and
-// answered, before the workspaces are closed.
+// TestWaitsEndBeforeTheServer ends a server by a signal while a waiting request needs a
+// moment to record its state. The shutdown must wait for that before it cancels the
+// server's work, and still end within the grace period.
 func TestWaitsEndBeforeTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

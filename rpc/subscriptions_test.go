@@ -15,9 +15,9 @@ import (
 	"ac/workspace"
 )
 
-// TestSubscriptionsOverTheWire subscribes as a client does: the answer comes
-// before the first notification, the workspace is named as it was given, live
-// events follow the backfill, and nothing follows the answer to unsubscribe.
+// TestSubscriptionsOverTheWire subscribes as a client does. The answer comes before
+// the first notification, and live events follow the backfill. Notifications name the
+// workspace as the client did. Nothing follows the answer to unsubscribe.
 func TestSubscriptionsOverTheWire(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")
@@ -109,7 +109,7 @@ func (m wireMessage) String() string {
 	return fmt.Sprintf("answer %d", *m.ID)
 }
 
-// appendEvents writes as another program does.
+// appendEvents appends events to a log as another program would.
 func appendEvents(t *testing.T, log string, from, to int) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {

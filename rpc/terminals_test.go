@@ -14,8 +14,8 @@ import (
 	"ac/workspace"
 )
 
-// TestConsole types into a console that it views: all output comes, in order and once, and
-// the end last; what happened is recorded, and what was typed is not.
+// TestConsole types into an attached console. All output arrives once and in order, the exit
+// last. The log records what happened to the console, but not what was typed.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t)
@@ -46,8 +46,8 @@ func TestConsole(t *testing.T) {
 	checkConsoleLog(t, filepath.Join(dir, filepath.FromSlash(workspace.TerminalsLog)), made.Result.ID)
 }
 
-// TestHeldText pins that requests behind a text which a program does not read are answered
-// while it waits, and that the end of the console ends it.
+// TestHeldText checks that a write to a program that does not read blocks no later request,
+// and that closing the console ends the write.
 func TestHeldText(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t)
@@ -89,7 +89,7 @@ func TestHeldText(t *testing.T) {
 	p.finish()
 }
 
-// untilExited is the output of a console up to its end.
+// untilExited returns the output of a console up to its exit.
 func untilExited(t *testing.T, p *peer) string {
 	t.Helper()
 	var seen []byte
@@ -119,7 +119,7 @@ func untilExited(t *testing.T, p *peer) string {
 	}
 }
 
-// checkConsoleLog reads what is recorded of a console that was opened, left and closed.
+// checkConsoleLog checks the log of a console that was opened, exited and was closed.
 func checkConsoleLog(t *testing.T, name, id string) {
 	t.Helper()
 	text, err := os.ReadFile(name)

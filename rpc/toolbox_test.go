@@ -26,7 +26,7 @@ type addends struct {
 	B int      `json:"b" is:"default=1"`
 }
 
-// agentTalk is an agent that speaks line by line with a toolbox.
+// agentTalk is an agent that exchanges lines with a toolbox.
 type agentTalk struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -70,8 +70,8 @@ func use(id any, tool string, arguments string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":"p%s"}}}`, text, tool, arguments, strings.Trim(string(text), `"`))
 }
 
-// TestToolsSideBySide: a call that waits holds up no other one, says how far it is,
-// and is called off when the agent wants it no more.
+// TestToolsSideBySide checks that a waiting call blocks no other one, reports its
+// progress, and ends when the agent cancels it.
 func TestToolsSideBySide(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
@@ -125,7 +125,8 @@ func TestToolsAreBounded(t *testing.T) {
 	}
 }
 
-// TestToolsGoOnForAMoment: what was asked before the end of the input is answered.
+// TestToolsGoOnForAMoment checks that a pending call runs on for toolGrace after the end of
+// the input, and is then canceled.
 func TestToolsGoOnForAMoment(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
@@ -181,7 +182,7 @@ func TestToolsThatFail(t *testing.T) {
 	}
 }
 
-// TestToolboxWithTheSDK has the client of the official SDK talk with a toolbox.
+// TestToolboxWithTheSDK runs the official SDK's client against a toolbox.
 func TestToolboxWithTheSDK(t *testing.T) {
 	t.Parallel()
 	in, toServer := io.Pipe()

@@ -1,6 +1,6 @@
 package rpc
 
-// Clients that behave badly, against the server as a process of its own.
+// Misbehaving clients against a server in its own process.
 
 import (
 	"bufio"
@@ -20,10 +20,9 @@ import (
 )
 
 const (
-	// memoryLimit is what the server may use at its peak, in KiB.
+	// memoryLimit bounds the server's peak memory, in KiB.
 	memoryLimit = 100 << 10
-	// endsWithin is how long the end may take: two seconds, and what a busy
-	// machine adds.
+	// endsWithin bounds a shutdown: two seconds, plus slack for a busy machine.
 	endsWithin = 2500 * time.Millisecond
 )
 
@@ -73,8 +72,8 @@ func newProcess(t *testing.T, env ...string) *process {
 	return p
 }
 
-// ending begins to measure the end of the process. What it returns waits for that, and
-// checks that it ended well and in time.
+// ending starts to time the shutdown. The function it returns waits for the process to end, and
+// checks that it ended cleanly and in time.
 func (p *process) ending() (ended func()) {
 	since, sum := time.Now(), lateness.Measure()
 	return func() { p.t.Helper(); p.ended(since, sum) }
@@ -102,8 +101,8 @@ func (p *process) ended(since time.Time, sum func() time.Duration) {
 
 var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// peak checks the most memory that the process had at any time. Where the system
-// does not tell, it is not checked.
+// peak checks the peak memory of the process. It checks nothing where the system does
+// not report it.
 func (p *process) peak(limit int) {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -151,8 +150,8 @@ func (p *process) lines(r *bufio.Reader, n int) (lines []string) {
 	return lines
 }
 
-// flood writes pings until the server takes no more, and returns the number of
-// whole lines it took.
+// flood writes pings until the server stops reading, and returns the number of whole
+// lines that it accepted.
 func (p *process) flood() (taken int) {
 	p.t.Helper()
 	block := strings.Repeat(pingLine("1")+"\n", 1000)
@@ -183,8 +182,8 @@ func TestReaderThatStops(t *testing.T) {
 	ended()
 }
 
-// TestReaderThatPauses reads late, but reads: what was received is answered. On
-// a busy machine it may itself come too late, and tries again then.
+// TestReaderThatPauses checks that a client that pauses still gets every answer. On
+// a busy machine the client itself may read too late, so the test retries.
 func TestReaderThatPauses(t *testing.T) {
 	t.Parallel()
 	for attempt := 1; ; attempt++ {
@@ -199,14 +198,14 @@ func TestReaderThatPauses(t *testing.T) {
 	}
 }
 
-// pausing floods a server, pauses, and reads everything. It counts the answers
-// and tells how long it took at most for as much as the server writes at once.
+// pausing floods a server, pauses, and reads everything. It returns the numbers of
+// answers and requests, and the longest time that it took to read one piece.
 func pausing(t *testing.T) (answers, requests int, slowest time.Duration) {
 	p := newProcess(t)
 	requests = p.flood()
 	p.in.Close()
 	last := time.Now()
-	select { // longer than it takes to notice the end of the input
+	select { // for longer than the server needs to notice the end of its input
 	case err := <-p.exited:
 		t.Fatalf("ended while the client was away: %v", err)
 	case <-time.After(3 * hangupEvery):
@@ -231,7 +230,7 @@ func pausing(t *testing.T) (answers, requests int, slowest time.Duration) {
 		answers++
 	}
 	p.ending()()
-	if line == notJSON() || answers == requests+1 { // what was cut off by the deadline of the last write
+	if line == notJSON() || answers == requests+1 { // the answer to the torn last line
 		answers--
 	}
 	return answers, requests, slowest
@@ -243,7 +242,7 @@ func TestManyPipelined(t *testing.T) {
 	p := newProcess(t)
 	sent := make(chan error, 1)
 	began := time.Now()
-	go func() { // ends when all is sent, or with the pipe
+	go func() { // ends when everything is sent, or with the pipe
 		w := bufio.NewWriter(p.in)
 		for i := range n {
 			fmt.Fprintln(w, pingLine(strconv.Itoa(i)))
@@ -291,8 +290,8 @@ func TestCloseInMidLine(t *testing.T) {
 	ended()
 }
 
-// TestOutputClosed ends with the reader of the output, whatever still comes in
-// and all that still wait.
+// TestOutputClosed checks that the server ends once its output is closed, even if
+// input still arrives and requests still wait.
 func TestOutputClosed(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t)
@@ -330,8 +329,8 @@ func TestStderrNeverDrained(t *testing.T) {
 	p.err.Close()
 }
 
-// TestLongLinesInTurn sends a body of escapes and then a line far beyond the cap: the room
-// of the first does not add to that of the second.
+// TestLongLinesInTurn sends a body of escapes and then a line far beyond the cap. The memory
+// for the first must not add to that for the second.
 func TestLongLinesInTurn(t *testing.T) {
 	t.Parallel()
 	size, far := 57_000_000, 300_000_000
@@ -356,12 +355,12 @@ func TestLongLinesInTurn(t *testing.T) {
 	p.peak(memoryLimit + MaxLine>>10)
 }
 
-// TestLineAtTheCap sends lines as long as they may be, whose values would take
-// many times the room if all of them were kept. The figure leaves out one line.
+// TestLineAtTheCap sends lines of the maximum length, whose values would take many
+// times that memory if all were kept. The memory limit allows for one line.
 func TestLineAtTheCap(t *testing.T) {
 	t.Parallel()
 	size := MaxLine
-	if raced { // no figure is taken with the race detector, so a short line does
+	if raced { // memory is not checked with the race detector, so a short line suffices
 		size = 1 << 20
 	}
 	const tooLarge = `"code":"too_big"`

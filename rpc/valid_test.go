@@ -12,10 +12,10 @@ import (
 	"ac/workspace"
 )
 
-// Valid params of every method, which other tests spoil.
+// Valid params of every method, which other tests corrupt.
 
 func newBench(t *testing.T) *bench {
-	dir := filepath.Join(t.TempDir(), "ws") // removed when the server has ended
+	dir := filepath.Join(t.TempDir(), "ws") // removed after the server has ended
 	b := &bench{peer: newPeer(t), dir: dir}
 	in := object{"workspace_dir": b.dir}
 	with := func(more object) object {
@@ -35,7 +35,7 @@ func newBench(t *testing.T) *bench {
 	b.peer.call("run.create", create, &run)
 	ofRun := with(object{"project_id": project.ProjectID, "run_id": run.RunID})
 	other := run
-	b.peer.call("run.create", create, &other) // to be ended
+	b.peer.call("run.create", create, &other) // to be discarded
 	discard := with(object{"project_id": project.ProjectID, "run_id": other.RunID})
 	asking := run
 	b.peer.call("run.create", create, &asking)
@@ -85,7 +85,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.write(t, "org/workflows/a/b.yaml", string(flowText))
-	// A run of it that is over.
+	// A run of the workflow that has ended.
 	b.write(t, "work/projects/"+project.ProjectID+"/runs/run_flow/run.yaml", fmt.Sprintf(`schema_version: 1
 type: run
 id: run_flow
@@ -225,7 +225,7 @@ func (b *bench) write(t *testing.T, name, text string) {
 	}
 }
 
-// jobOf is a job that no agent fits.
+// jobOf returns a job that fits no agent.
 func jobOf(dir, project string) object {
 	return object{
 		"job_id": "job_x", "worker_kind": "codex", "worker_agent_id": "agent_none", "workspace_dir": dir, "project_id": project, "goal": "g",

@@ -11,8 +11,8 @@ import (
 	"ac/internal/shape"
 )
 
-// malformed is a way to get a request wrong: the params that are not as they should
-// be, and the fields that the answer must name.
+// malformed is one way to corrupt a request: a change to its params, and the fields
+// that the answer must name.
 type malformed struct {
 	what   string
 	change func(object)
@@ -23,7 +23,7 @@ func set(field string, value any) func(object) {
 	return func(params object) { params[field] = value }
 }
 
-// wrongs lists what is wrong for one param, by what its schema says.
+// wrongs lists the wrong values of one param, derived from its schema.
 func wrongs(method, field string, s *shape.Schema, required bool) (list []malformed) {
 	add := func(what string, value any) {
 		list = append(list, malformed{what: field + " " + what, change: set(field, value), fields: []string{field}})
@@ -103,7 +103,7 @@ func wrongMembers(s *shape.Schema, add func(string, any)) {
 	if inner, ok := s.AdditionalProperties.(*shape.Schema); ok {
 		switch {
 		case inner.AnyOf != nil:
-			inner = inner.AnyOf[0] // or null
+			inner = inner.AnyOf[0] // the alternative is null
 		case inner.Type == "":
 			return // members of any kind
 		default:
@@ -120,14 +120,14 @@ func wrongMembers(s *shape.Schema, add func(string, any)) {
 		return
 	}
 	if len(s.Properties) == 0 {
-		return // a document of its own, whose keys the operation judges
+		return // a free-form document, which the operation validates
 	}
 	add("unknown key", object{"unknown": 1})
 	for name, inner := range s.Properties {
 		add(name+" null", object{name: nil})
 		add(name+" negative", object{name: -1})
 		if inner.Type == "object" {
-			add(name+" with a list", object{name: object{"k": []any{}}}) // of texts, or of known keys
+			add(name+" with a list", object{name: object{"k": []any{}}}) // wrong for a map of texts and for known keys
 		} else {
 			add(name+" object", object{name: object{}})
 		}

@@ -2,8 +2,8 @@
 
 package agentbench
 
-// A client of the ACECode daemon that talks with the real agent CLIs: asked and answered,
-// the daemon killed meanwhile, and what it missed replayed.
+// A client of the ACECode daemon that talks with the real agent CLIs. It answers a question,
+// survives a kill of the daemon, and gets missed frames replayed.
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ type tab struct {
 	text    strings.Builder
 }
 
-// connect attaches to a daemon, and asks for what came since.
+// connect connects to a daemon and requests the frames since the last one.
 func (b *tab) connect(d *daemon) {
 	b.c.t.Helper()
 	base, err := url.Parse(d.url)
@@ -76,7 +76,7 @@ func (b *tab) send(kind string, payload object) {
 	}
 }
 
-// await reads until a frame of a kind; numbers only rise.
+// await reads up to a frame of a kind. It checks that the numbers of frames rise.
 func (b *tab) await(kind string) aceFrame {
 	b.c.t.Helper()
 	for {
@@ -107,7 +107,7 @@ func (b *tab) await(kind string) aceFrame {
 	}
 }
 
-// call sends a request of HTTP.
+// call sends an HTTP request.
 func (b *tab) call(method, path string, body, into any) {
 	b.c.t.Helper()
 	text, err := json.Marshal(body)
@@ -137,7 +137,7 @@ func (b *tab) call(method, path string, body, into any) {
 	}
 }
 
-// TestWebClient talks with each agent as the web client does.
+// TestWebClient plays the web client with each agent.
 func TestWebClient(t *testing.T) {
 	t.Parallel()
 	eachLive(t, func(t *testing.T, k kind) {
@@ -166,9 +166,9 @@ func TestWebClient(t *testing.T) {
 		if !strings.Contains(asked.Payload.Command, "touch asked.txt && echo made") {
 			t.Errorf("%+v", asked)
 		}
-		d.end(t, syscall.SIGKILL) // the agent goes on waiting for its answer
+		d.end(t, syscall.SIGKILL) // the agent keeps waiting for its answer
 		d = c.daemon("acecode")
-		b.last-- // the question was seen, and nothing done about it
+		b.last-- // so that the daemon sends the question again
 		b.connect(d)
 		if again := b.await("PermissionRequest"); again.Payload.RequestID != asked.Payload.RequestID {
 			t.Errorf("%+v behind %+v", again, asked)

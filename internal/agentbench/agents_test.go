@@ -3,8 +3,8 @@
 package agentbench
 
 // The real agent CLIs, run through ac against a model server on the loopback.
-// scripts/agents installs them and runs this. Here is the company that they work for,
-// and how it is run.
+// scripts/agents installs them and runs these tests. This file has the company that they
+// work for, and helpers to run it.
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ import (
 	"ac/runs/transcript"
 )
 
-// ac is the program under test, cliDir where the CLIs are.
+// acBinary is the path of the program under test, cliDir the directory of the CLIs.
 var acBinary, cliDir string
 
 func TestMain(m *testing.M) { os.Exit(withProgram(m)) }
@@ -74,7 +74,7 @@ func kinds() []kind {
 
 func words(text string) []string { return strings.Fields(text) }
 
-// each runs a test for every way of running an agent, side by side.
+// each runs a test for every way of running an agent, in parallel.
 func each(t *testing.T, test func(t *testing.T, k kind)) {
 	t.Helper()
 	for _, k := range kinds() {
@@ -85,7 +85,7 @@ func each(t *testing.T, test func(t *testing.T, k kind)) {
 	}
 }
 
-// company is a workspace with an agent, and a model that it asks.
+// company is a workspace with an agent and a model server for it.
 type company struct {
 	t       *testing.T
 	kind    kind
@@ -100,8 +100,8 @@ type company struct {
 
 func newCompany(t *testing.T, k kind, script Script) *company { return companyOf(t, k, false, script) }
 
-// companyOf makes a company; login says whether codex is logged in by a
-// subscription, as jobs demand.
+// companyOf makes a company. login is whether codex is logged in with a
+// subscription, which jobs require.
 func companyOf(t *testing.T, k kind, login bool, script Script) *company {
 	t.Helper()
 	model, err := Start(script)
@@ -118,7 +118,7 @@ func companyOf(t *testing.T, k kind, login bool, script Script) *company {
 	return c
 }
 
-// write writes a file of the user's home.
+// write writes a file in the user's home.
 func (c *company) write(name, text string) {
 	c.t.Helper()
 	file := filepath.Join(c.home, name)
@@ -166,7 +166,7 @@ enabled = false
 	}
 }
 
-// patient lets codex retry as often as it does by itself.
+// patient lets codex retry as often as it does by default.
 func (c *company) patient() {
 	file := filepath.Join(c.home, ".codex/config.toml")
 	text, err := os.ReadFile(file)
@@ -206,7 +206,7 @@ func (c *company) try(args ...string) (string, error) {
 	return strings.TrimSpace(stdout.String()), err
 }
 
-// call calls a method.
+// call calls a method through a server.
 func (c *company) call(method string, params object, result any) {
 	c.t.Helper()
 	params["workspace_dir"] = c.dir
@@ -218,7 +218,7 @@ func (c *company) call(method string, params object, result any) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	// Params may be longer than a word of a command line.
+	// Params may exceed the length limit of a command-line argument.
 	cmd := exec.CommandContext(c.t.Context(), acBinary, "server:start")
 	cmd.Env, cmd.Dir = c.environ, c.home
 	cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`+"\n", method, text))
@@ -240,14 +240,14 @@ func (c *company) call(method string, params object, result any) {
 	}
 }
 
-// run is a run that was launched.
+// run is a launched run.
 type run struct {
 	c   *company
 	id  string
 	ref string
 }
 
-// launch makes a run and launches it with a prompt.
+// launch creates a run and launches it with a prompt.
 func (c *company) launch(prompt string, more object) run {
 	c.t.Helper()
 	var made struct {
@@ -273,7 +273,7 @@ func (c *company) launch(prompt string, more object) run {
 	return run{c, made.RunID, launched.SessionRef}
 }
 
-// poll is how a session is.
+// poll is the answer of session.poll.
 type poll struct {
 	Status    string  `json:"status"`
 	ExitCode  *int    `json:"exit_code"`
@@ -287,7 +287,7 @@ func (r run) poll() (p poll) {
 	return p
 }
 
-// longest is how long an agent may take on a machine that has other things to do.
+// longest is how long an agent may take on a busy machine.
 const longest = 3 * time.Minute
 
 // end waits for the end of the run.
@@ -314,7 +314,7 @@ func (r run) log() string {
 	return string(text)
 }
 
-// record is run.yaml as run.list has it.
+// record holds parts of run.yaml, and the usage that was recorded.
 type record struct {
 	RunID   string `json:"run_id"`
 	Status  string `json:"status"`
@@ -357,7 +357,7 @@ func (r run) record() (found record) {
 	return found
 }
 
-// transcript is what a person reads of the run.
+// transcript returns the items of the run's transcript.
 func (r run) transcript() []*transcript.Item {
 	fold := transcript.NewFold("")
 	lines := bufio.NewScanner(strings.NewReader(r.log()))
@@ -380,7 +380,7 @@ func show(items []*transcript.Item) string {
 	return b.String()
 }
 
-// repo makes a repository that the project has a link to.
+// repo creates a repository and links it to the project.
 func (c *company) repo() string {
 	dir := filepath.Join(c.t.TempDir(), "repo")
 	for _, args := range [][]string{
@@ -396,7 +396,7 @@ func (c *company) repo() string {
 	return dir
 }
 
-// oddPrompt is 300 KB with every character that may go wrong on its way.
+// oddPrompt returns a prompt of 300 KB with characters that are easily corrupted in transit.
 func oddPrompt() string {
 	odd := "\x01\x02\t\x1b[31m\x7f\\ \\n \"quoted\" 'single' `tick` $HOME ${PATH} $(id) %s %00 é ß 漢字 \u00a0\u2028\u2029\u200b\ufeff 🙂 🇩🇪 \U0010fffd -- --model x {\"json\": [1]} </user> <system> \r\n"
 	var b strings.Builder

@@ -2,7 +2,7 @@
 
 package agentbench
 
-// What runs use and cost, stopped ones and failed ones, too, and why those failed.
+// Usage and cost of runs, including stopped and failed ones, and the reasons of failures.
 
 import (
 	"encoding/json"
@@ -19,8 +19,8 @@ import (
 	"ac/runs/transcript"
 )
 
-// TestUsage shows that what is recorded is what the model charged, over several
-// steps with cached tokens and reasoning.
+// TestUsage checks that a run records what the model charged, over several steps
+// with cached tokens and reasoning.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
@@ -48,8 +48,8 @@ func TestUsage(t *testing.T) {
 	})
 }
 
-// TestColleague shows a run whose agent lets another one of its kind work for it: the
-// run ends with its own agent, has its answer, and what both were charged with.
+// TestColleague runs an agent that delegates work to a subagent. The run must end with the
+// agent itself, have its answer, and record what both were charged.
 func TestColleague(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
@@ -76,13 +76,14 @@ func TestColleague(t *testing.T) {
 			t.Errorf("%+v, %q\n%s", p, last, show(items))
 		}
 		if k.provider == "opencode" {
-			return // it tells nothing of what the other one used (docs/agents.md)
+			return // it does not report what the subagent used (docs/agents.md)
 		}
 		c.charged(r)
 	})
 }
 
-// colleague is how an agent lets another one work, and whether it is that one.
+// colleague returns the call by which an agent starts a subagent. is reports whether the request
+// comes from a subagent.
 func colleague(r Request) (call Call, is bool) {
 	given := object{"description": "look", "prompt": "look for it"}
 	switch {
@@ -110,8 +111,8 @@ func lastMessage(items []*transcript.Item) (text string) {
 	return text
 }
 
-// keep copies what the agent printed to the folder that AC_AGENTS_KEEP names: the
-// recordings that runs/transcript is tested with are made of it.
+// keep copies the agent's output to the folder that AC_AGENTS_KEEP names. The recordings for
+// the tests of runs/transcript are made from it.
 func (c *company) keep(r run) {
 	dir := os.Getenv("AC_AGENTS_KEEP")
 	if dir == "" {
@@ -126,9 +127,9 @@ func (c *company) keep(r run) {
 	}
 }
 
-// said is what an agent says of what it was charged. By ACP gemini counts cached input
-// as input, and leaves out its thoughts and its bookkeeping; opencode says the last step
-// of a turn alone (docs/agents.md).
+// said returns the usage that an agent reports. By ACP, gemini counts cached input as input,
+// and omits its thoughts and its bookkeeping. opencode reports only the last step of a turn
+// (docs/agents.md).
 func (c *company) said() (said Usage) {
 	if c.kind.name != "gemini by ACP" && c.kind.name != "opencode by ACP" {
 		return c.model.TotalUsage()
@@ -145,7 +146,7 @@ func (c *company) said() (said Usage) {
 	return said
 }
 
-// charged compares what is recorded with what the model charged.
+// charged compares the recorded usage with what the model charged.
 func (c *company) charged(r run) {
 	c.t.Helper()
 	want, u := c.said(), r.record().Usage
@@ -159,7 +160,7 @@ func (c *company) charged(r run) {
 	}
 }
 
-// readable holds a transcript of TestUsage to what a person expects.
+// readable checks that a transcript of TestUsage has what a person expects.
 func (c *company) readable(r run) {
 	c.t.Helper()
 	items := r.transcript()
@@ -176,7 +177,7 @@ func (c *company) readable(r run) {
 		}
 	}
 	want := []string{"echo one = one", "echo two = two"}
-	if c.kind.name == "gemini by ACP" { // it passes no output on
+	if c.kind.name == "gemini by ACP" { // it does not pass on output
 		want = []string{"echo one = ", "echo two = "}
 	}
 	if answers != 1 || !slices.Equal(tools, want) {
@@ -184,8 +185,8 @@ func (c *company) readable(r run) {
 	}
 }
 
-// TestStopped shows that a stop ends everything within two seconds, and what was
-// used by then is kept where the agent tells it, else estimated by what it said.
+// TestStopped checks that a stop ends everything within two seconds. The run records the
+// usage up to then if the agent reports it, else an estimate from the agent's output.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
@@ -202,17 +203,17 @@ func TestStopped(t *testing.T) {
 				}
 			}
 		}
-		// It talks: most agents pass that on at once, some only at the end of a turn.
+		// Most agents pass on text at once, some only at the end of a turn.
 		for heard := time.Now().Add(3 * time.Second); !strings.Contains(r.log(), "on and on") && time.Now().Before(heard); {
 			time.Sleep(50 * time.Millisecond)
 		}
-		time.Sleep(300 * time.Millisecond) // and writes down what it used before
+		time.Sleep(300 * time.Millisecond) // for the agent to report its earlier usage
 		c.call("session.stop", object{"session_ref": r.ref}, nil)
 		p := r.end()
 		if took := r.stopTook(); p.Status != "stopped" || took > 2*time.Second {
 			t.Errorf("%+v after %s", p, took)
 		}
-		if k.name == "opencode by ACP" { // it says nothing of a turn that is stopped
+		if k.name == "opencode by ACP" { // it reports no usage of a stopped turn
 			if u := r.record().Usage; u == nil || u.Source != "estimated_chars" {
 				t.Errorf("%+v", u)
 			}
@@ -222,7 +223,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// stopTook is the time from the wish to stop a run to its closing event.
+// stopTook returns the time from a run's stop request to its closing event.
 func (r run) stopTook() time.Duration {
 	stamp, err := os.ReadFile(filepath.Join(r.dir(), "outputs/stop_requested.flag"))
 	if err != nil {
@@ -235,7 +236,7 @@ func (r run) stopTook() time.Duration {
 	return r.closed().Sub(asked)
 }
 
-// closed is when the run's last event was written.
+// closed returns when the run's last event was written.
 func (r run) closed() time.Time {
 	lines := strings.Split(strings.TrimSpace(r.log()), "\n")
 	var last struct {
@@ -247,7 +248,7 @@ func (r run) closed() time.Time {
 	return last.At
 }
 
-// stamped puts programs before the CLIs that note when they end.
+// stamped wraps the CLIs in scripts that record when they end.
 func (c *company) stamped() {
 	dir := c.t.TempDir()
 	for _, name := range []string{"codex", "claude", "gemini", "opencode"} {
@@ -263,7 +264,7 @@ func (c *company) stamped() {
 	}
 }
 
-// newest is when the newest event of a type was written.
+// newest returns when the newest event of a type was written.
 func (r run) newest(kind string) (at time.Time) {
 	for line := range strings.Lines(r.log()) {
 		var e struct {
@@ -277,8 +278,8 @@ func (r run) newest(kind string) (at time.Time) {
 	return at
 }
 
-// agentEnded is when the agent was over: its program ended or, of one that serves
-// on, its turn.
+// agentEnded returns when the agent ended: its program or, if that keeps running,
+// its turn.
 func (r run) agentEnded() time.Time {
 	r.c.t.Helper()
 	if r.c.kind.live {
@@ -311,8 +312,8 @@ func (r run) agentEnded() time.Time {
 	return time.Unix(0, nanos)
 }
 
-// TestFailures shows that a failure tells its reason in the agent's words, of which
-// kind it is, and that what never reached a model costs nothing.
+// TestFailures checks that a failed run has the agent's error message and its kind, that it
+// closes soon after the agent, and that refused requests cost nothing.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
@@ -325,7 +326,7 @@ func TestFailures(t *testing.T) {
 				c := newCompany(t, k, Steps(Usage{}, Reply{Status: f.status, Text: "the bench refuses", RetryAfter: time.Second}))
 				c.stamped()
 				if k.name == "opencode by ACP" {
-					f.kind = "unknown" // it passes the words on, and no status
+					f.kind = "unknown" // it passes on the message but no status
 				}
 				r := c.launch("try", nil)
 				p := r.end()
@@ -336,7 +337,7 @@ func TestFailures(t *testing.T) {
 					t.Errorf("it cost %+v", u)
 				}
 				told := r.closed()
-				if k.live { // the agent itself is ended after its turn
+				if k.live { // the run closes later than the turn, once the agent is ended
 					told = r.newest("run.turn_ended")
 				}
 				took := told.Sub(r.agentEnded())

@@ -2,7 +2,7 @@
 
 package agentbench
 
-// A client of the comma daemon that runs a strategy of two real agent CLIs.
+// A client of the comma daemon that runs a strategy with two real agent CLIs.
 
 import (
 	"encoding/json"
@@ -31,8 +31,8 @@ type told struct {
 	Message   string
 }
 
-// TestStrategy runs a strategy whose user is asked first, whose coder asks for leave to run a
-// command, and whose critic is another program.
+// TestStrategy runs a strategy that first asks its user. Its coder requests permission to run a
+// command, and its critic is another CLI.
 func TestStrategy(t *testing.T) {
 	t.Parallel()
 	k := kinds()[1]

@@ -2,7 +2,7 @@
 
 package agentbench
 
-// An editor that attaches to a company by the Autonoma protocol, with the real agent CLIs.
+// An editor that connects to a company by the Autonoma protocol, with the real agent CLIs.
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ func (c *company) attach() *editor {
 	return &editor{t: c.t, conn: c.dialect("autonoma")}
 }
 
-// dialect serves a dialect by a process of its own, and connects to it.
+// dialect serves a dialect in a separate process and connects to it.
 func (c *company) dialect(name string) *websocket.Conn {
 	c.t.Helper()
 	return c.dial(c.daemon(name).url)
@@ -65,7 +65,7 @@ func (c *company) daemon(name string) *daemon {
 	return d
 }
 
-// end ends the daemon, once.
+// end ends the daemon. It is idempotent.
 func (d *daemon) end(t *testing.T, by syscall.Signal) {
 	if d.cmd == nil {
 		return
@@ -92,7 +92,7 @@ func (c *company) dial(url string) *websocket.Conn {
 	return conn
 }
 
-// ask sends a request, again while the daemon still works on it.
+// ask sends a request, and repeats it while the daemon is still working on it.
 func (e *editor) ask(method string, params object, into any) {
 	e.t.Helper()
 	for {
@@ -133,8 +133,8 @@ func (e *editor) ask(method string, params object, into any) {
 	}
 }
 
-// TestEditor lets an editor have code explained, reviewed and refactored, and applies what
-// was proposed.
+// TestEditor requests an explanation, a review and a refactoring of code, and applies the
+// proposed files.
 func TestEditor(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {

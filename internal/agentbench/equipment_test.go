@@ -2,8 +2,8 @@
 
 package agentbench
 
-// What a workspace equips the real agents with: its MCP servers, whose tools their models
-// call, and its model profiles, whose server, model, key and headers they ask with.
+// The equipment of the real agents: a workspace's MCP servers, whose tools their models call,
+// and its model profiles, which set their server, model, key and headers.
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// toolSecret is the variable that makes the test binary an MCP server; its value is what the
-// tool of the server returns.
+// toolSecret is the variable that makes the test binary an MCP server. The server's tool
+// returns its value.
 const toolSecret = "AC_BENCH_TOOL"
 
 // toolCall is a message to an MCP server.
@@ -30,7 +30,7 @@ type toolCall struct {
 	} `json:"params"`
 }
 
-// toolAnswer is what an MCP server with one tool answers, nil for a notification.
+// toolAnswer returns the answer of an MCP server with one tool, nil for a notification.
 func toolAnswer(line []byte, says string) []byte {
 	var m toolCall
 	if json.Unmarshal(line, &m) != nil || len(m.ID) == 0 {
@@ -63,7 +63,7 @@ func serveTool(says string) int {
 	return 0
 }
 
-// remoteTool is an MCP server over HTTP, for clients that bring a token.
+// remoteTool starts an MCP server over HTTP for clients with a token, and returns its URL.
 func remoteTool(t *testing.T, token, says string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,8 +87,8 @@ func remoteTool(t *testing.T, token, says string) string {
 	return server.URL + "/mcp"
 }
 
-// TestServersOfAWorkspace: each agent starts the program, and reaches the address, that the
-// workspace names, with the values that it keeps for them.
+// TestServersOfAWorkspace checks that each agent starts the workspace's local MCP server and
+// reaches its remote one, with the variables and the token that the workspace stores for them.
 func TestServersOfAWorkspace(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -125,9 +125,8 @@ func TestServersOfAWorkspace(t *testing.T) {
 	})
 }
 
-// TestModelProfiles: each agent asks the server of the profile for its model, with its key
-// and its headers. opencode takes a profile by variables
-// that its own configuration names.
+// TestModelProfiles checks that each agent uses the profile's server, model, key and headers.
+// opencode gets them through environment variables that its own configuration names.
 func TestModelProfiles(t *testing.T) {
 	t.Parallel()
 	models := map[string]object{

@@ -2,7 +2,7 @@
 
 package agentbench
 
-// Artifacts that are filled, pipelines, cycles of improvement and the heartbeat, by the real agent CLIs.
+// Filled artifacts, pipelines, self-improvement cycles and the heartbeat, with the real agent CLIs.
 
 import (
 	"encoding/json"
@@ -31,7 +31,7 @@ func filler(r Request) Reply {
 	return Reply{Text: document(r), Usage: Usage{Input: 100, Output: 50}}
 }
 
-// TestFill shows that an artifact is written by each agent.
+// TestFill checks that each agent can write an artifact.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
@@ -53,7 +53,7 @@ func TestFill(t *testing.T) {
 	})
 }
 
-// TestPipeline shows that a plan is written by each agent.
+// TestPipeline checks that each agent can write a plan.
 func TestPipeline(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
@@ -68,11 +68,11 @@ func TestPipeline(t *testing.T) {
 	})
 }
 
-// TestImprovement shows that a cycle of self-improvement evaluates by an agent.
+// TestImprovement checks that a self-improvement cycle runs its evaluation with an agent.
 func TestImprovement(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
-		if k.argv == nil { // an evaluation is a command: that of codex exec
+		if k.argv == nil { // an evaluation needs a command, so use that of codex exec
 			k.argv = kinds()[0].argv
 		}
 		c := companyOf(t, k, true, Steps(Usage{}, Reply{Text: "fine", Usage: Usage{Input: 10, Output: 1}}))
@@ -98,7 +98,7 @@ func TestImprovement(t *testing.T) {
 	})
 }
 
-// TestHeartbeat shows that a tick wakes a worker and takes its report.
+// TestHeartbeat checks that a tick wakes a worker and accepts its report.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
@@ -110,7 +110,7 @@ func TestHeartbeat(t *testing.T) {
 			return final(r, report)
 		})
 		c.ac("heartbeat:enable", c.dir)
-		// A run that failed is reason to wake its worker.
+		// A failed run makes the tick wake its worker.
 		failing := *c
 		failing.kind = kind{provider: "cmd", argv: []string{"sh", "-c", "exit 1"}}
 		failing.launch("", nil).end()

@@ -2,7 +2,7 @@
 
 package agentbench
 
-// Jobs by the real agent CLIs.
+// Jobs that run the real agent CLIs.
 
 import (
 	"encoding/json"
@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// eachWorker runs a test for every way that does jobs and fills artifacts. opencode, by
-// ACP, does jobs alone: TestRights has it too.
+// eachWorker runs a test for every kind that can do jobs and fill artifacts. opencode by ACP
+// can only do jobs, so only TestRights includes it.
 func eachWorker(t *testing.T, test func(t *testing.T, k kind)) {
 	t.Helper()
 	eachWorkerOf(t, test, "codex", "claude", "gemini")
@@ -36,12 +36,12 @@ func eachWorkerOf(t *testing.T, test func(t *testing.T, k kind), workers ...stri
 	}
 }
 
-// final returns a reply that is the whole answer: by the tool that claude has for
-// answers of a schema, else as a text.
+// final returns a reply with the final answer: through claude's tool for structured
+// output if it is offered, else as text.
 func final(r Request, answer any) Reply {
 	text, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // values of ours
+		panic(err) // cannot fail: the values are ours
 	}
 	usage := Usage{Input: 100, Output: 10}
 	if slices.Contains(r.Tools, "StructuredOutput") && !answered(r) {
@@ -54,7 +54,7 @@ func answered(r Request) bool {
 	return slices.ContainsFunc(r.Results, func(text string) bool { return strings.Contains(text, "tructured output") })
 }
 
-// result is what a worker reports.
+// result returns a worker's report.
 func result(summary string) object {
 	return object{
 		"schema_version": 1, "type": "result", "status": "succeeded", "summary": summary, "files_changed": []object{}, "commands_run": []object{},
@@ -64,7 +64,7 @@ func result(summary string) object {
 
 var named = regexp.MustCompile(`(?m)^(job_id|attempt_run_id): (\S+)`)
 
-// ids fills in what a result has to name.
+// ids fills in the IDs that a result must have.
 func ids(r Request, answer object) object {
 	for _, m := range named.FindAllStringSubmatch(strings.Join(r.Texts, "\n"), -1) {
 		answer[m[1]] = m[2]
@@ -72,7 +72,7 @@ func ids(r Request, answer object) object {
 	return answer
 }
 
-// job is a job as job.poll has it.
+// job is a job as job.poll returns it.
 type job struct {
 	Status   string `json:"status"`
 	Attempts []struct {
@@ -136,8 +136,8 @@ func (c *company) do(permission string, more ...string) (j job) {
 	return j
 }
 
-// elsewhere is a folder that is neither the workspace nor one for temporary files,
-// which sandboxes leave open.
+// elsewhere creates a folder outside of the workspace and of the folder for temporary
+// files, which sandboxes leave writable.
 func elsewhere(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(filepath.Dir(filepath.Dir(cliDir)), "elsewhere") //nolint:usetesting // not where temporary files lie
@@ -148,8 +148,8 @@ func elsewhere(t *testing.T) string {
 	return dir
 }
 
-// TestUnasked shows that opencode, which runs as a command by the rights that its own
-// settings give, waits for nobody where those say to ask.
+// TestUnasked runs opencode as a command whose own settings say to ask. It must neither
+// wait for an answer nor run what it should have asked about.
 func TestUnasked(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, kinds()[4], func(r Request) Reply {
@@ -169,8 +169,8 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
-// TestRights shows what a worker of each level can do, and that nothing waits for
-// anybody.
+// TestRights checks what a worker can do at each permission level, and that nothing
+// waits for a person.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	eachWorkerOf(t, func(t *testing.T, k kind) {
@@ -201,7 +201,7 @@ func TestRights(t *testing.T) {
 					t.Fatal(err)
 				}
 				j := c.do(level)
-				// opencode gives its turn up where something is denied, and so never answers.
+				// opencode gives up its turn once something is denied, so it never answers.
 				givesUp := k.provider == "opencode" && level != "run-commands"
 				if !givesUp && (j.Result.Status != "succeeded" || len(j.Attempts) != 1) {
 					t.Fatalf("%+v\n%s", j, c.show(j))
@@ -233,7 +233,7 @@ func TestRights(t *testing.T) {
 	}, "codex", "claude", "gemini", "acp")
 }
 
-// show is the transcript of a job's attempts.
+// show returns the transcripts of a job's attempts.
 func (c *company) show(j job) string {
 	var b strings.Builder
 	for _, a := range j.Attempts {
@@ -242,8 +242,8 @@ func (c *company) show(j job) string {
 	return b.String()
 }
 
-// TestBlocked shows that a job whose worker is not logged in ends at once, with
-// what to do about it.
+// TestBlocked checks that a job whose worker is not logged in ends at once, with
+// advice on what to do.
 func TestBlocked(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
@@ -259,8 +259,8 @@ func TestBlocked(t *testing.T) {
 	})
 }
 
-// TestRefused shows the same for a model that refuses, in the way in which its
-// provider says so.
+// TestRefused checks the same for a model that refuses, as its provider reports a
+// refusal.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
@@ -275,9 +275,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestUntrusted shows the same for a worker in a folder that nobody trusts. The
-// command lines of jobs bring the trust that they need: only an agent's own command
-// line may lack it.
+// TestUntrusted checks the same for a worker in an untrusted folder. The built-in
+// command lines of jobs grant the trust, so only an agent's own command line can lack it.
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	c := companyOf(t, kinds()[3], true, filler)
@@ -299,8 +298,8 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// TestRateLimited shows that a worker whose provider names a time is asked again
-// then. claude gives up and is started again; the others wait by themselves.
+// TestRateLimited checks that a job is retried when its provider says so. claude gives
+// up and is started again. The other CLIs wait by themselves.
 func TestRateLimited(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
@@ -325,8 +324,8 @@ func TestRateLimited(t *testing.T) {
 	})
 }
 
-// TestRepair shows that a worker that answers out of shape repairs its answer, and
-// may then do nothing but read.
+// TestRepair checks that a worker repairs an answer of the wrong form, and that the
+// repair cannot write files.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {

@@ -2,7 +2,7 @@
 
 package agentbench
 
-// The real agents, spoken with: asked and answered, steered, interrupted, gone on with.
+// Live sessions of the real agents: questions, steering, interrupts, continuation, compaction.
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// liveKinds are the agents that can be spoken with.
+// liveKinds returns the agents that can run live sessions.
 func liveKinds() []kind {
 	return []kind{
 		{name: "codex", provider: "codex_app_server"}, {name: "claude", provider: "claude"},
@@ -31,7 +31,7 @@ func eachLive(t *testing.T, test func(t *testing.T, k kind)) {
 	}
 }
 
-// asking has opencode ask, too: by itself it runs commands without.
+// asking makes opencode ask before commands and edits. By default it does not.
 func (c *company) asking() *company {
 	file := filepath.Join(c.home, ".config/opencode/opencode.json")
 	text, err := os.ReadFile(file)
@@ -107,7 +107,7 @@ func (r run) last() string {
 	return string(text)
 }
 
-// awaitLast waits until the agent said so last, which is written right after its turn.
+// awaitLast waits until the agent's last message, which is written after its turn, ends in text.
 func (r run) awaitLast(text string) {
 	r.c.t.Helper()
 	for deadline := time.Now().Add(longest); ; time.Sleep(100 * time.Millisecond) {
@@ -120,8 +120,8 @@ func (r run) awaitLast(text string) {
 	}
 }
 
-// TestLiveAnswers: each agent asks before it runs a command; allowed it does, denied it
-// does not.
+// TestLiveAnswers checks that each agent asks before it runs a command, and runs it only if
+// allowed.
 func TestLiveAnswers(t *testing.T) {
 	t.Parallel()
 	eachLive(t, func(t *testing.T, k kind) {
@@ -152,7 +152,7 @@ func TestLiveAnswers(t *testing.T) {
 	})
 }
 
-// TestLiveSteers: a text that is said during a turn reaches the model.
+// TestLiveSteers checks that a text sent during a turn reaches the model.
 func TestLiveSteers(t *testing.T) {
 	t.Parallel()
 	eachLive(t, func(t *testing.T, k kind) {
@@ -188,7 +188,7 @@ func TestLiveSteers(t *testing.T) {
 	})
 }
 
-// TestLiveInterrupts: a turn ends when it is asked to, and the session takes another.
+// TestLiveInterrupts checks that an interrupt ends the turn, and that the session accepts another.
 func TestLiveInterrupts(t *testing.T) {
 	t.Parallel()
 	eachLive(t, func(t *testing.T, k kind) {
@@ -218,8 +218,8 @@ func TestLiveInterrupts(t *testing.T) {
 	})
 }
 
-// TestLiveContinues: the next session of a run has what was said in those before, by the
-// agent's own conversation where it finds that, and by a digest otherwise.
+// TestLiveContinues checks that the next session of a run knows what was said before. It
+// resumes the agent's own conversation if the agent finds that, else it uses a digest.
 func TestLiveContinues(t *testing.T) {
 	t.Parallel()
 	eachLive(t, func(t *testing.T, k kind) {
@@ -243,7 +243,7 @@ func TestLiveContinues(t *testing.T) {
 		}
 		for _, want := range []struct{ resume, resumed string }{{"auto", "provider"}, {"digest", "digest"}} {
 			if k.name == "gemini" {
-				want.resumed = "digest" // it does not find what an earlier process had
+				want.resumed = "digest" // it does not find the conversation of an earlier process
 			}
 			var next struct {
 				Ref string `json:"session_ref"`
@@ -261,8 +261,8 @@ func TestLiveContinues(t *testing.T) {
 	})
 }
 
-// TestLiveCompacts: codex and claude compact their conversation by their own means, and
-// go on with it.
+// TestLiveCompacts checks that each agent's conversation can be compacted and continued.
+// codex and claude compact it by their own means.
 func TestLiveCompacts(t *testing.T) {
 	t.Parallel()
 	eachLive(t, func(t *testing.T, k kind) {
@@ -292,8 +292,8 @@ func TestLiveCompacts(t *testing.T) {
 	})
 }
 
-// TestLiveRights: a live agent that nobody answers does what its level allows, and does
-// not wait where it may not. opencode asks here since its settings say so.
+// TestLiveRights checks that an unattended agent does only what its level allows, and does
+// not wait for permission. opencode asks here because its settings say so.
 func TestLiveRights(t *testing.T) {
 	t.Parallel()
 	eachLive(t, func(t *testing.T, k kind) {
@@ -312,7 +312,7 @@ func TestLiveRights(t *testing.T) {
 					_, err := os.Stat(filepath.Join(c.dir, name))
 					return err == nil
 				}
-				// Of codex, unasked, its sandbox is the bound: it runs commands where it may write.
+				// The sandbox limits an unattended codex: it can run commands wherever it can write.
 				runs := level == "run-commands" || k.name == "codex" && level == "patch"
 				if there("ran.txt") != runs || there("written.txt") != (level != "read-only") {
 					t.Errorf("ran %v, wrote %v: %+v\n%s", there("ran.txt"), there("written.txt"), p, show(r.transcript()))

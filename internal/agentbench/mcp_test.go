@@ -2,8 +2,8 @@
 
 package agentbench
 
-// The tools of ac in the hands of the real agents: each is given the server by its
-// driver, starts it, asks who it is, and asks a person, whose answer its model reads.
+// ac's own MCP tools with the real agents. The driver of each agent passes it the server. The
+// agent starts it, asks who it is, and asks a person, whose answer reaches its model.
 
 import (
 	"encoding/json"
@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// mcpCall is a call of a tool of ac.
+// mcpCall returns a call of one of ac's tools.
 func mcpCall(r Request, tool string, arguments object) Call { return toolOf(r, "ac", tool, arguments) }
 
-// toolOf is a call of a tool of an MCP server by the name that the agent has for it.
+// toolOf returns a call of an MCP server's tool, by the agent's name for the tool.
 func toolOf(r Request, server, tool string, arguments object) Call {
 	if slices.Contains(r.Tools, "exec") { // codex runs a script that calls its tools
 		text, _ := json.Marshal(arguments)
@@ -27,13 +27,14 @@ func toolOf(r Request, server, tool string, arguments object) Call {
 			return Call{Name: name, Args: arguments}
 		}
 	}
-	if r.API == Messages { // claude offers such tools once the model looks for them
+	if r.API == Messages { // claude offers such tools only after the model searches for them
 		return Call{Name: "mcp__" + server + "__" + tool, Args: arguments}
 	}
 	return Call{Name: tool, Space: "mcp__" + server, Args: arguments}
 }
 
-// TestToolsOfAC: nobody but the person who is asked allows anything, at the least level.
+// TestToolsOfAC checks that the tools work at the lowest permission level. The first
+// interaction is the question to the person, not a request for permission.
 func TestToolsOfAC(t *testing.T) {
 	t.Parallel()
 	eachLive(t, func(t *testing.T, k kind) {

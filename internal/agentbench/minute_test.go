@@ -2,7 +2,7 @@
 
 package agentbench
 
-// The first minute of somebody who has codex: from an empty home to its change.
+// The first minute of a user who has codex: from an empty home to a change by codex.
 
 import (
 	"os"
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestAMinute goes from a home in which ac never ran to what codex said and changed, by
-// three short commands.
+// TestAMinute starts in a home in which ac never ran. Four short commands must show what codex
+// said and changed, within a minute.
 func TestAMinute(t *testing.T) {
 	t.Parallel()
 	model, err := Start(Steps(Usage{}, Reply{Calls: []Call{{Run: "echo written >minute.txt"}}, Usage: Usage{Input: 10, Output: 5}}, Reply{Text: "The file is written.", Usage: Usage{Input: 20, Output: 7}}))

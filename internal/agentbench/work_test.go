@@ -2,7 +2,7 @@
 
 package agentbench
 
-// Prompts, places, trust, and what ac knows of the CLIs.
+// Prompts, working directories, trust, and what ac knows of the CLIs.
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestPromptArrives shows that a prompt of 300 KB reaches the model byte for byte.
+// TestPromptArrives checks that a prompt of 300 KB reaches the model byte for byte.
 func TestPromptArrives(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
@@ -45,8 +45,8 @@ func TestPromptArrives(t *testing.T) {
 	})
 }
 
-// TestWhereItWorks shows that an agent works in the repository, or the worktree,
-// that it was given, whatever PWD the caller had.
+// TestWhereItWorks checks that an agent works in the repository of its run, whatever
+// the caller's PWD is.
 func TestWhereItWorks(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
@@ -63,7 +63,7 @@ func TestWhereItWorks(t *testing.T) {
 	})
 }
 
-// TestWorktree shows that an agent that codes works in a worktree of its own.
+// TestWorktree checks that an agent with a coding milestone works in its own worktree.
 func TestWorktree(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
@@ -89,8 +89,8 @@ func TestWorktree(t *testing.T) {
 	})
 }
 
-// TestTrust shows that an agent in a folder that nobody trusts says so. claude and
-// opencode ask for no trust where nobody can be asked.
+// TestTrust checks that an agent in an untrusted folder reports that. claude and
+// opencode require no trust when unattended.
 func TestTrust(t *testing.T) {
 	t.Parallel()
 	for i, argv := range map[int]string{0: "codex exec --sandbox workspace-write --color never --json -", 3: "gemini --approval-mode=yolo --output-format stream-json"} {
@@ -106,11 +106,11 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestAdapters shows what ac knows of the CLIs that are here. It runs before the others
-// and alone: a probe of a CLI has 20 seconds.
+// TestAdapters checks what ac reports about the installed CLIs. It runs alone, before the
+// parallel tests, because a probe of a CLI has only 20 seconds.
 func TestAdapters(t *testing.T) { //nolint:paralleltest // see above
 	c := newCompany(t, kinds()[0], Steps(Usage{}, Reply{Text: "asked"}))
-	// What takes longer than an answer waits for is asked for again.
+	// Poll: a probe may take longer than an answer waits for it.
 	for deadline := time.Now().Add(longest); time.Now().Before(deadline); {
 		var adapters []struct {
 			Name      string `json:"name"`

@@ -2,7 +2,7 @@
 
 package agentbench
 
-// Workflows by the real agent CLIs: a maker with a checker, and tasks side by side.
+// Workflows with the real agent CLIs: a maker with a checker, and parallel tasks.
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// flow runs a flow of the company's agent to its end and returns its text.
+// flow runs a flow to its end and returns its text.
 func (c *company) flow(flow object) string {
 	c.t.Helper()
 	text, err := json.Marshal(object{"schema_version": 1, "type": "workflow", "id": "bench:flow", "name": "Flow", "flow": flow})
@@ -33,7 +33,7 @@ func (c *company) task(goal string) object {
 
 func asks(r Request, words string) bool { return strings.Contains(strings.Join(r.Texts, "\n"), words) }
 
-// TestMakerChecker lets a checker send a text back once.
+// TestMakerChecker lets a checker reject a text once.
 func TestMakerChecker(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
@@ -66,7 +66,7 @@ func TestMakerChecker(t *testing.T) {
 	})
 }
 
-// TestSideBySide lets two tasks go on at once, the texts of which a third is given.
+// TestSideBySide runs two tasks in parallel and passes their texts to a third.
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
@@ -92,7 +92,7 @@ func TestSideBySide(t *testing.T) {
 	})
 }
 
-// TestProseOfATask lets agents answer in their own words, over their live protocols.
+// TestProseOfATask checks that agents can answer in prose, over their live protocols.
 func TestProseOfATask(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {

@@ -1,6 +1,6 @@
 package crashtest
 
-// What is left of a repository, and of its checkpoints, when who applied files was killed.
+// Checks of a repository and its checkpoints after a process that applied files was killed.
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// settle has another process take over, holds everything to what was acknowledged, and has
-// what was under way asked for again. It returns how many of those had happened.
+// settle lets another process recover, checks everything against what was acknowledged, and
+// repeats the pending requests. It returns how many of these had happened.
 func (g *repository) settle(r *rand.Rand) (happened int) {
 	g.t.Helper()
 	s, ask := g.server()
@@ -27,7 +27,7 @@ func (g *repository) settle(r *rand.Rand) (happened int) {
 	g.edit(r, w)
 	if r.IntN(2) == 0 {
 		g.must(w.Recover(g.t.Context()))
-	} else { // its first sight of the workspace
+	} else { // the server recovers when it opens the workspace
 		var list []object
 		s.call("artifact.checkpoints", object{"workspace_dir": g.ground.dir, "project_id": g.own[0]}, &list)
 		until(g.t, "the server has finished what was begun", func() bool { return !w.NeedsRecovery() })
@@ -61,8 +61,8 @@ func (g *repository) settle(r *rand.Rand) (happened int) {
 	return happened
 }
 
-// edit has a person edit, half of the time, a file of an application that nobody has brought
-// to its end yet.
+// edit plays a person who, half of the time, edits a file of an application that has not been
+// completed yet.
 func (g *repository) edit(r *rand.Rand, w *workspace.Workspace) {
 	g.t.Helper()
 	ids, err := w.Checkpoints(g.own[0])
@@ -88,11 +88,12 @@ func (g *repository) edit(r *rand.Rand, w *workspace.Workspace) {
 	}
 }
 
-// persons is what a person writes into a file.
+// persons is the text that a person writes into a file.
 const persons = "a person's\n"
 
-// meets has what was under way meet the file that a person edited: that stays, all others are
-// what was asked for. Nothing more is asked for, since nothing can be taken back as a whole.
+// meets adds a person's edit to what the pending request must leave: the edited file keeps the
+// person's text, all others get the requested one. The client then stops, since it can no longer
+// revert anything as a whole.
 func (a *applier) meets(made string) {
 	if name := a.edited[made]; name != "" {
 		a.over = true
@@ -101,12 +102,12 @@ func (a *applier) meets(made string) {
 	}
 }
 
-// again asks a second time for what was under way; made is the checkpoint that it has, ""
+// again repeats the pending request. made is the checkpoint that the request has already, ""
 // for none.
 func (a *applier) again(ask asker, made string) {
 	a.t.Helper()
 	p := a.pending
-	p.previewed = "" // it is gone with its process
+	p.previewed = "" // the preview is lost with its process
 	edited := a.edited[made] != ""
 	var got outcome
 	if !ask.do(p.method(), p.params, &got) {
@@ -128,7 +129,7 @@ func (a *applier) again(ask asker, made string) {
 	}
 }
 
-// holds compares the folder of a client with what must be in it.
+// holds compares the folder of a client with the expected files.
 func (a *applier) holds(when string, want map[string]string) {
 	a.t.Helper()
 	got := map[string]string{}
@@ -147,7 +148,7 @@ func (a *applier) holds(when string, want map[string]string) {
 	}
 }
 
-// checkpointOf finds the checkpoint of a request, of which there is one at most.
+// checkpointOf returns the checkpoint of a request, "" for none. Two are an error.
 func (g *repository) checkpointOf(w *workspace.Workspace, p *request) (found string) {
 	g.t.Helper()
 	for id, plan := range g.plans(w) {
@@ -161,7 +162,7 @@ func (g *repository) checkpointOf(w *workspace.Workspace, p *request) (found str
 	return found
 }
 
-// plans are those of all checkpoints that count.
+// plans returns the plans of all checkpoints, and checks how each checkpoint ended.
 func (g *repository) plans(w *workspace.Workspace) map[string]checkpoint.Plan {
 	g.t.Helper()
 	ids, err := w.Checkpoints(g.own[0])
@@ -180,7 +181,7 @@ func (g *repository) plans(w *workspace.Workspace) map[string]checkpoint.Plan {
 		if !ended || !alone || outcome.State == checkpoint.RolledBack || g.recovered[id] && !outcome.Recovered {
 			g.t.Errorf("%s ended: %v: %+v", id, ended, outcome)
 		}
-		if outcome.Recovered { // also one that was not in its place yet
+		if outcome.Recovered { // may be one that was not in place when edit ran
 			g.recovered[id] = true
 		}
 		plans[id] = plan
@@ -188,8 +189,8 @@ func (g *repository) plans(w *workspace.Workspace) map[string]checkpoint.Plan {
 	return plans
 }
 
-// checkpoints holds all of them to their events, of which each has one in sound logs, and to
-// the old files that they keep. Nothing temporary is left.
+// checkpoints checks that the logs are sound, and that each checkpoint has one event and keeps
+// the old files. No temporary files are left.
 func (g *repository) checkpoints(w *workspace.Workspace) {
 	g.t.Helper()
 	told := map[string]int{}
@@ -250,7 +251,7 @@ func (g *repository) nothingTemporary(w *workspace.Workspace) {
 	}
 }
 
-// finish takes everything back, the newest first, so that the repository is as it was.
+// finish reverts everything, the newest first, so that the repository is as it was.
 func (g *repository) finish() {
 	g.t.Helper()
 	s, ask := g.server()

@@ -1,8 +1,8 @@
 package crashtest
 
 // Kills of processes that apply, preview and revert proposed files: servers, and commands
-// that do one thing. Each client has a folder of the repository to itself, so that it knows
-// what must be in it: what it was before the request under way, or all that was asked for.
+// that execute one request. Each client has its own folder of the repository, so it knows
+// what the folder must contain: its state before the pending request, or after it.
 
 import (
 	"bytes"
@@ -33,10 +33,11 @@ import (
 
 var applyKills = flag.Int("apply-kills", 8, "how many processes are killed that apply files")
 
-// askCommand is the part of a command: the workspace's method and its params, as of rpc:call.
+// askCommand makes the test binary a command. Its arguments are a method and its params, as
+// for rpc:call.
 const askCommand = "ask"
 
-// askOnce carries one request out and prints its answer.
+// askOnce executes one request and prints its answer.
 func askOnce(args []string) (err error) {
 	all, err := newHost()
 	if err != nil {
@@ -53,41 +54,41 @@ func askOnce(args []string) (err error) {
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-// repository is the place where files are applied, and what was applied by whom.
+// repository is the repository to which clients apply files.
 type repository struct {
 	*ground
 	dir       string // of the files
 	appliers  []*applier
 	requests  atomic.Int64      // acknowledged
-	recovered map[string]bool   // checkpoints that another process brought to their end
+	recovered map[string]bool   // checkpoints that another process completed
 	edited    map[string]string // files that a person edited meanwhile, by checkpoint
 }
 
-// applier is a client with a folder of its own. The last one applies what a run changed.
+// applier is a client with its own folder. The last one applies the changes of a run.
 type applier struct {
 	*repository
 	n       int
 	r       *rand.Rand
-	run     string // whose worktree has what is applied, "" for files that are sent
+	run     string // whose worktree has the files to apply, "" if the request has them
 	tree    string // that worktree
 	files   map[string]string
 	applied []version
-	pending *request // was asked and is not answered
-	over    bool     // it asks for nothing more
+	pending *request // sent and not answered
+	over    bool     // sends no more requests
 }
 
-// version is what a checkpoint took the place of.
+// version is the state that a checkpoint replaced.
 type version struct {
 	checkpoint string
 	before     map[string]string
 }
 
-// request is one that changes files.
+// request is a request that changes files.
 type request struct {
-	revert        string // the checkpoint that it takes back, "" if it applies
+	revert        string // the checkpoint to revert, "" if the request applies files
 	params        object
-	preview       bool   // is looked at first
-	previewed     string // what names it then
+	preview       bool   // whether to preview it first
+	previewed     string // the ID of the preview, once there is one
 	before, after map[string]string
 }
 
@@ -98,7 +99,7 @@ func (p *request) method() string {
 	return "artifact.apply"
 }
 
-// given are the params, with the preview in place of the files if there is one.
+// given returns the params. If there is a preview, its ID replaces the files.
 func (p *request) given() object {
 	if p.previewed == "" {
 		return p.params
@@ -122,9 +123,9 @@ type outcome struct {
 	Message      string
 }
 
-// TestKilledApplies kills processes at random moments while files are applied. What was
-// acknowledged stands; what was under way happened as a whole or not at all, has one
-// checkpoint and one event; and asking again returns the answer that was lost.
+// TestKilledApplies kills processes at random moments while files are applied. Acknowledged
+// requests stand. A pending request happened as a whole, with one checkpoint and one event, or
+// not at all. Repeating it returns the lost answer.
 func TestKilledApplies(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
@@ -194,7 +195,7 @@ func newRepository(t *testing.T, r *rand.Rand) *repository {
 	return g
 }
 
-// folder is the part of the repository that is a client's.
+// folder returns a client's folder of the repository.
 func folder(n int) string { return fmt.Sprint("c", n) }
 
 func git(t *testing.T, dir string, words ...string) {
@@ -229,16 +230,16 @@ func (a *applier) workIn(w *workspace.Workspace) {
 	}))
 }
 
-// asker is a process that carries requests out.
+// asker executes requests in another process.
 type asker struct {
-	// do waits for the answer, a result or an error; false when the process is gone.
+	// do waits for the answer, a result or an error. It returns false if the process is gone.
 	do func(method string, params object, answer *outcome) bool
-	// previews says that what was previewed can be named in the next request.
+	// previews is whether a later request can refer to a preview.
 	previews bool
 }
 
-// strike kills a process in the middle of what clients ask for: a server that all ask, or,
-// every third time, the command of one of them.
+// strike kills a process while it executes requests: a server that all clients use or, every
+// third time, the command of one client.
 func (g *repository) strike(r *rand.Rand, i int) {
 	g.t.Helper()
 	after := time.Duration(1+r.IntN(100_000)) * time.Microsecond
@@ -272,8 +273,8 @@ func (g *repository) server() (*server, asker) {
 	return s, asker{func(method string, params object, answer *outcome) bool { return s.call(method, params, answer) }, true}
 }
 
-// command has each request carried out by a process of its own, which is killed after a
-// while; 0 never kills.
+// command executes each request in its own process, and kills it after the given time.
+// 0 never kills.
 func (g *repository) command(after time.Duration) asker {
 	return asker{do: func(method string, params object, answer *outcome) bool {
 		text, err := json.Marshal(params)
@@ -284,7 +285,7 @@ func (g *repository) command(after time.Duration) asker {
 		cmd.Stdout, cmd.Stderr = &out, &out
 		g.must(cmd.Start())
 		if after > 0 {
-			timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it may be over
+			timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it may have ended
 			defer timer.Stop()
 		}
 		if err := cmd.Wait(); err != nil {
@@ -301,7 +302,7 @@ func (g *repository) command(after time.Duration) asker {
 	}}
 }
 
-// work applies and reverts until the process is gone.
+// work applies and reverts files until the process is gone.
 func (a *applier) work(ask asker) {
 	for !a.over && !a.t.Failed() {
 		a.pending = a.next()
@@ -319,7 +320,7 @@ func (a *applier) work(ask asker) {
 	}
 }
 
-// acknowledge keeps that what was pending has happened.
+// acknowledge records that the pending request has happened.
 func (a *applier) acknowledge(got outcome) {
 	p := a.pending
 	if got.CheckpointID == "" || len(got.Errors) > 0 || got.Applied+got.Reverted == 0 {
@@ -345,8 +346,8 @@ func (a *applier) params(more object) object {
 	return more
 }
 
-// next draws what the client asks for. What a run proposes is taken back before the run
-// proposes something else.
+// next draws the client's next request. The files of a run are reverted before the run
+// proposes others.
 func (a *applier) next() *request {
 	if n := len(a.applied); n > 0 && (a.run != "" || a.r.IntN(3) == 0) {
 		last := a.applied[n-1]
@@ -369,7 +370,7 @@ func (a *applier) next() *request {
 		}
 		artifacts = append(artifacts, file)
 	}
-	// Of a path that was drawn twice the last one counts.
+	// If a path was drawn twice, the last one wins.
 	byPath := map[any]object{}
 	for _, file := range artifacts {
 		byPath[file["path"]] = file
@@ -382,10 +383,11 @@ func (a *applier) next() *request {
 	return p
 }
 
-// propose has the run change its worktree as the request would, and asks for that.
+// propose makes the changes of the request in the run's worktree, and lets the request apply
+// the run's files.
 func (a *applier) propose(ask asker) bool {
 	p := a.pending
-	a.must(os.RemoveAll(filepath.Join(a.tree, folder(a.n)))) // of what was proposed before
+	a.must(os.RemoveAll(filepath.Join(a.tree, folder(a.n)))) // the previous proposal
 	for name, text := range p.after {
 		file := filepath.Join(a.tree, folder(a.n), name)
 		a.must(os.MkdirAll(filepath.Dir(file), 0o750))
@@ -409,7 +411,8 @@ func (a *applier) paramsOf(name, value string) object {
 	return object{"workspace_dir": a.ground.dir, "project_id": a.own[0], name: value}
 }
 
-// look asks for a preview. A server is then asked to apply that; of a command nothing stays.
+// look requests a preview. With a server, the next request applies the preview. A command
+// keeps none.
 func (a *applier) look(ask asker) bool {
 	p := a.pending
 	named := object{"workspace_dir": a.ground.dir, "project_id": a.own[0]}
@@ -420,7 +423,7 @@ func (a *applier) look(ask asker) bool {
 	}
 	var got outcome
 	if !ask.do("artifact.preview", named, &got) {
-		a.pending = nil // nothing was asked for that changes anything
+		a.pending = nil // a preview changes nothing
 		return false
 	}
 	if got.PreviewID == "" {

@@ -1,8 +1,8 @@
 package crashtest
 
-// Servers that are killed in the middle of conversations with agents: what they
-// acknowledged stands, what their clients say again is not said twice, no question stays
-// open, and a client that comes back misses no event and gets none twice.
+// Kills of servers during conversations with agents. Acknowledged requests stand, repeated
+// texts reach the agent once, no question stays open, and a client that reconnects gets each
+// event exactly once.
 
 import (
 	"bytes"
@@ -26,8 +26,8 @@ import (
 
 var talkKills = flag.Int("talk-kills", 10, "how many servers are killed during a conversation")
 
-// Steps of a conversation at which its server is killed, and the event after which it is,
-// in half of the cases; else the moment is random.
+// talkSteps are the steps of a conversation at which its server is killed. Half of the kills
+// follow the event of the step, the others come at a random moment.
 var talkSteps = []struct{ name, after string }{
 	{"asking", events.InteractionRequested},
 	{"answering", events.InteractionResolved},
@@ -36,7 +36,7 @@ var talkSteps = []struct{ name, after string }{
 	{"continuing", events.RunContinued},
 }
 
-// spoken is one conversation and what was acknowledged of it.
+// spoken is one conversation and what servers acknowledged of it.
 type spoken struct {
 	*ground
 	r       *rand.Rand
@@ -45,9 +45,9 @@ type spoken struct {
 
 	mu       sync.Mutex
 	seqs     []int64           // of the events that the client got, over all servers
-	answers  []string          // acknowledged, by their state
-	texts    map[string]string // acknowledged steers, by what was said
-	requests map[string]bool   // that were not acknowledged, by what was said
+	answers  []string          // acknowledged: interaction ID and state
+	texts    map[string]string // acknowledged steer IDs, by text
+	requests map[string]bool   // texts not acknowledged, and whether they interrupt
 }
 
 // reply is an answer of a server: a result or an error.
@@ -81,7 +81,7 @@ func TestKilledConversations(t *testing.T) {
 					t.Run(fmt.Sprintf("%d, %s", n, step.name), func(t *testing.T) {
 						g := newGround(t, r)
 						k := &spoken{ground: g, r: r, project: g.own[0], texts: map[string]string{}, requests: map[string]bool{}}
-						k.token = "TMPDIR=" + t.TempDir() // supervisors have it too, which get no other variables
+						k.token = "TMPDIR=" + t.TempDir() // supervisors inherit this variable
 						k.environ = append(k.environ, k.token)
 						k.lose(step.name, step.after)
 						k.recover()
@@ -94,7 +94,7 @@ func TestKilledConversations(t *testing.T) {
 	alone(t)
 }
 
-// connect starts a server whose client follows the run from where it was.
+// connect starts a server whose client records the events that it gets.
 func (k *spoken) connect() *server {
 	k.t.Helper()
 	s := startWith(k.t, k.environ, func(params json.RawMessage) {
@@ -111,7 +111,7 @@ func (k *spoken) connect() *server {
 	return s
 }
 
-// follow subscribes to the run behind the last event that the client had.
+// follow subscribes to the run after the last event that the client has.
 func (k *spoken) follow(s *server) bool {
 	k.mu.Lock()
 	last := int64(0)
@@ -122,7 +122,7 @@ func (k *spoken) follow(s *server) bool {
 	return s.call("events.subscribe", k.params(object{"since_seq": last}, "project_id"), nil)
 }
 
-// params are those of a request about the run.
+// params returns the params of a request about the run.
 func (k *spoken) params(with object, without ...string) object {
 	p := object{"workspace_dir": k.dir, "project_id": k.project, "run_id": k.run}
 	for name, value := range with {
@@ -134,7 +134,7 @@ func (k *spoken) params(with object, without ...string) object {
 	return p
 }
 
-// lose begins a conversation and loses its server at a step.
+// lose starts a conversation and kills its server at a step.
 func (k *spoken) lose(step, after string) {
 	s := k.connect()
 	var made reply
@@ -151,7 +151,7 @@ func (k *spoken) lose(step, after string) {
 		s.call("session.launch", launch, nil)
 		k.await(events.InteractionRequested)
 		if step == "continuing" {
-			// The log can be read a moment before the system reports the write.
+			// The log can show the question before its writer knows that it is written.
 			for len(k.answers) == 0 && !k.t.Failed() {
 				k.respond(s, "allow")
 			}
@@ -188,7 +188,7 @@ func (k *spoken) lose(step, after string) {
 	k.forgetWriter()
 }
 
-// strike kills a server: once an event stands in the log, or at a random moment.
+// strike kills a server once an event is in the log, or at a random moment.
 func (k *spoken) strike(s *server, after string) {
 	moment := time.Now().Add(time.Duration(k.r.IntN(30_000)) * time.Microsecond)
 	named := k.r.IntN(2) == 0
@@ -196,7 +196,7 @@ func (k *spoken) strike(s *server, after string) {
 		if named && bytes.Contains(k.log(), []byte(`"type":"`+after+`"`)) || !named && time.Now().After(moment) {
 			break
 		}
-		time.Sleep(100 * time.Microsecond) // the moment is what is looked for
+		time.Sleep(100 * time.Microsecond) // polls for the moment of the kill
 	}
 	if err := s.cmd.Process.Kill(); err != nil {
 		k.t.Error(err)
@@ -208,7 +208,7 @@ func (k *spoken) log() []byte {
 	return text
 }
 
-// await waits until an event stands in the log.
+// await waits until an event is in the log.
 func (k *spoken) await(kind string) {
 	k.t.Helper()
 	for limit := time.Now().Add(30 * time.Second); !bytes.Contains(k.log(), []byte(`"type":"`+kind+`"`)); time.Sleep(time.Millisecond) {
@@ -218,7 +218,7 @@ func (k *spoken) await(kind string) {
 	}
 }
 
-// respond answers what is open, and keeps what was acknowledged.
+// respond answers the open questions and records the acknowledged answers.
 func (k *spoken) respond(s *server, decision string) {
 	var open reply
 	if !s.call("interaction.list", k.params(nil), &open) {
@@ -240,7 +240,7 @@ func (k *spoken) respond(s *server, decision string) {
 	}
 }
 
-// say says a text, whose client id is the text itself.
+// say sends a text with the text itself as client message ID.
 func (k *spoken) say(s *server, text, mode string) {
 	var got reply
 	ok := s.call("run.steer", k.params(object{"text": text, "mode": mode, "client_message_id": text}), &got)
@@ -260,8 +260,8 @@ func (k *spoken) say(s *server, text, mode string) {
 	}
 }
 
-// recover has another server take over, says again what was not acknowledged, and brings
-// the conversation to its end.
+// recover lets another server take over, repeats what was not acknowledged, and ends the
+// conversation.
 func (k *spoken) recover() {
 	s := k.connect()
 	k.follow(s)
@@ -272,7 +272,7 @@ func (k *spoken) recover() {
 		}
 		k.say(s, text, mode)
 	}
-	for text, id := range k.texts { // an answer that was lost on its way to the client
+	for text, id := range k.texts { // repeated as if the answer had been lost
 		if k.say(s, text, "after_turn"); k.texts[text] != id {
 			k.t.Errorf("%s was said twice", text)
 		}
@@ -289,7 +289,7 @@ func (k *spoken) recover() {
 	}
 }
 
-// endAll ends every session, also one that a launch in flight begins only now.
+// endAll ends every session, even one that a launch in flight starts only now.
 func (k *spoken) endAll() {
 	k.t.Helper()
 	w, err := workspace.Open(k.env, k.dir)
@@ -333,7 +333,7 @@ func (k *spoken) caughtUp() {
 	}
 }
 
-// check holds the log, and what the client got, to what was acknowledged.
+// check checks the log and the client's events against what was acknowledged.
 func (k *spoken) check() {
 	k.t.Helper()
 	k.t.Logf("acknowledged: %d answers, %d texts; %d events, each once", len(k.answers), len(k.texts), len(k.seqs))
@@ -397,8 +397,8 @@ func (k *spoken) check() {
 	}
 }
 
-// TestTwoServersAnswer: of two answers at once, by servers of their own, one wins and the
-// other is told what was decided.
+// TestTwoServersAnswer sends two concurrent answers through two servers. One wins, and the other
+// gets an error with the decision.
 func TestTwoServersAnswer(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))

@@ -1,7 +1,7 @@
 package crashtest
 
-// Kills of processes that found a company of departments, each at one call to the file
-// system: either nothing of the company is there afterwards, or all of it.
+// Kills of processes that found a company with departments, each at one call to the file
+// system. Afterwards either nothing of the company exists, or all of it.
 
 import (
 	"context"
@@ -25,11 +25,11 @@ import (
 
 var foundingStep = flag.Int("founding-step", 41, "how many calls lie between two at which a founding process is killed; 1 kills at every call")
 
-// foundCommand is the part of such a process: the folder, and the call at which it is
-// killed, or placed.
+// foundCommand makes the test binary such a process. Its arguments are the folder and the
+// number of the call at which it is killed, or placed.
 const foundCommand = "found"
 
-// placed kills right behind the step that puts the company in place.
+// placed kills right after the step that puts the company in place.
 const placed = -1
 
 func found(args []string) error {
@@ -53,11 +53,11 @@ func found(args []string) error {
 
 func die() {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	select {} // until it has arrived
+	select {} // until the signal arrives
 }
 
-// deadly dies behind the step that puts a company in place: the rename of what was
-// built beside an absent directory, or of the last part in an empty one.
+// deadly dies after the step that puts a company in place. For an absent directory, that is
+// the rename of what was built beside it. In an empty one, it is the rename of the last part.
 type deadly struct{ durable.FS }
 
 func (d deadly) Rename(from, to string) error {
@@ -68,12 +68,12 @@ func (d deadly) Rename(from, to string) error {
 	return err
 }
 
-// folderAt is the folder of a path.
+// folderAt returns the folder at a path.
 func folderAt(all *company.Host, dir string) provisioning.Folder {
 	return provisioning.Folder{InFolder: company.InFolder{Folder: all.In(dir)}}
 }
 
-// ensure has a small company of departments in a folder.
+// ensure ensures that a folder has a small company with departments.
 func ensure(ctx context.Context, env workspace.Env, dir string) (result provisioning.EnsureEnterpriseResult, err error) {
 	all := company.New(company.Options{Env: env})
 	defer func() { err = errors.Join(err, all.Close()) }()
@@ -82,9 +82,9 @@ func ensure(ctx context.Context, env workspace.Env, dir string) (result provisio
 	return folderAt(all, dir).EnsureEnterprise(ctx, p)
 }
 
-// TestKilledFounding kills at each call, or at some, while a company is founded in a
-// directory that is absent, and in an empty one. The next who asks finds it whole or
-// makes it, and clears away what was left.
+// TestKilledFounding kills at every foundingStep-th call while a process founds a company in
+// an absent directory, and in an empty one. The next process finds the company whole or
+// creates it, and removes what was left.
 func TestKilledFounding(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"absent", "empty"} {
@@ -113,16 +113,16 @@ func TestKilledFounding(t *testing.T) {
 	}
 }
 
-// foundingName is the last name of their folders.
+// foundingName is the base name of the companies' folders.
 const foundingName = "ws"
 
-// foundings are those in one kind of place.
+// foundings runs the processes for one kind of place.
 type foundings struct {
 	*testing.T
 	place string
 }
 
-// folder makes a place for one.
+// folder makes a place for one company.
 func (f foundings) folder() (dir string) {
 	f.Helper()
 	above, err := os.MkdirTemp(f.TempDir(), "above")
@@ -147,8 +147,8 @@ func (f foundings) process(dir string, n int) *exec.Cmd {
 	return cmd
 }
 
-// at has one killed at its n-th call and reports whether it was, and whether its company
-// is there.
+// at kills a process at its n-th call. It reports whether that was reached, and whether the
+// company existed then.
 func (f foundings) at(n int) (killed, there bool) {
 	f.Helper()
 	dir := f.folder()
@@ -180,7 +180,7 @@ func (f foundings) at(n int) (killed, there bool) {
 	return killed, there
 }
 
-// whole reports whether there is a workspace, which must hold the whole company.
+// whole reports whether there is a workspace. If so, it must contain the whole company.
 func (f foundings) whole(n int, dir string) bool {
 	f.Helper()
 	w, err := workspace.Open(workspace.SystemEnv(), dir)

@@ -1,5 +1,5 @@
-// Package crashtest kills real servers, supervisors and runners of jobs in the
-// middle of their work and looks at what is left. It has tests only.
+// Package crashtest kills real servers, supervisors and job runners in the middle
+// of their work and checks what they leave behind. It has only tests.
 package crashtest
 
 import (
@@ -35,14 +35,14 @@ var (
 	seed  = flag.Uint64("seed", 0, "of the moments and requests; 0 draws one")
 )
 
-// Parts that the test binary plays.
+// Roles that the test binary plays.
 const (
 	serveCommand = "serve"
 	workCommand  = "work"
-	worker       = "codex" // by its own name
+	worker       = "codex" // as the program's name
 )
 
-// keyVariable names the private key of servers to them.
+// keyVariable is the environment variable with the path of the servers' private key.
 const keyVariable = "AC_TEST_KEY_FILE"
 
 func TestMain(m *testing.M) {
@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 			os.Exit(exitOf(askOnce(os.Args[2:])))
 		case placeCommand:
 			os.Exit(exitOf(place(os.Args[2:])))
-		case workCommand: // a provider that says something for a moment
+		case workCommand: // a provider that prints lines for a moment
 			for i := range 20 {
 				fmt.Println("line", i)
 				time.Sleep(time.Millisecond)
@@ -73,7 +73,7 @@ func TestMain(m *testing.M) {
 	}
 	dir, err := os.MkdirTemp("", "run")
 	if err == nil {
-		err = os.Setenv("XDG_RUNTIME_DIR", dir) // of the sockets
+		err = os.Setenv("XDG_RUNTIME_DIR", dir) // for the sockets
 	}
 	code := exitOf(err)
 	if err == nil {
@@ -111,7 +111,7 @@ func play(part string) error {
 	})
 }
 
-// doJob is a worker that takes a moment for what it is asked for.
+// doJob plays a worker that takes a moment to do its job.
 func doJob(args []string) error {
 	switch strings.Join(args, " ") {
 	case "login status":
@@ -143,7 +143,7 @@ func doJob(args []string) error {
 	return nil
 }
 
-// ground is a workspace over which servers are killed.
+// ground is a workspace whose servers are killed.
 type ground struct {
 	t          *testing.T
 	env        workspace.Env
@@ -198,13 +198,13 @@ func (g *ground) must(err error) {
 	}
 }
 
-// latest is how long after the first answer of a server its kill comes at the most.
+// latest is the longest time between a server's first answer and its kill, in milliseconds.
 const latest = 300
 
 func moment(r *rand.Rand) time.Duration { return time.Duration(1+r.IntN(latest)) * time.Millisecond }
 
-// kill kills a server in the middle of what its clients ask for, and a runner
-// when one lives at a moment of its own.
+// kill kills a server while its clients send requests. At another random moment it
+// kills a runner, if one is alive.
 func (g *ground) kill(r *rand.Rand) {
 	g.t.Helper()
 	s := start(g.t, g.environ)
@@ -226,8 +226,8 @@ func (g *ground) kill(r *rand.Rand) {
 	g.forgetWriter()
 }
 
-// forgetWriter makes the lock file of a killed writer old. One counts as stale after two
-// seconds, one that says nothing yet after two minutes, which are not waited for here.
+// forgetWriter backdates the lock file of a killed writer, so that it is stale at once. Otherwise
+// that takes two seconds, or two minutes if the file is still empty.
 func (g *ground) forgetWriter() {
 	g.t.Helper()
 	old := time.Now().Add(-3 * time.Minute)
@@ -236,10 +236,10 @@ func (g *ground) forgetWriter() {
 	}
 }
 
-// TestKills kills servers and runners of jobs at random moments of mixed writes,
-// sometimes with a supervisor, and looks at everything that is left: after every third in the
-// mean, so that servers also meet what others left that were killed before them,
-// and after the last of each workspace.
+// TestKills kills servers and job runners at random moments of mixed writes, and sometimes a
+// supervisor. It checks the workspace after a third of the kills on average, so that some
+// servers find what several killed ones left. It also checks after the last kill of each
+// workspace.
 func TestKills(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
@@ -273,11 +273,11 @@ func TestKills(t *testing.T) {
 	alone(t)
 }
 
-// killsOf kills servers over one workspace and returns what they acknowledged.
+// killsOf kills servers of one workspace and returns what they acknowledged.
 func killsOf(t *testing.T, r *rand.Rand, n int) (l *ledger) {
 	t.Helper()
 	name := fmt.Sprintf("%d kills", n)
-	t.Run(name, func(t *testing.T) { // its folders go with it
+	t.Run(name, func(t *testing.T) { // whose end removes its folders
 		g := newGround(t, r)
 		l = g.ledger
 		for i := range n {

@@ -27,10 +27,11 @@ import (
 
 var placeKills = flag.Int("place-kills", 6, "how many processes of each kind are killed that put a workspace in place")
 
-// placeCommand is the part of such a process: the operation and its directories.
+// placeCommand makes the test binary such a process. Its arguments are the operation and
+// its directories.
 const placeCommand = "place"
 
-// newHost is the host of a process that is killed: it waits long for the locks of others.
+// newHost returns the host of a process that may be killed. It waits up to a minute for locks.
 func newHost() (*company.Host, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -64,7 +65,7 @@ func place(args []string) (err error) {
 	return err
 }
 
-// placing starts such a process. A negative delay lets it come to its end.
+// placing runs such a process and kills it after a delay. A negative delay lets it finish.
 func placing(t *testing.T, delay time.Duration, args ...string) (took time.Duration) {
 	t.Helper()
 	executable, err := os.Executable()
@@ -94,8 +95,8 @@ func placing(t *testing.T, delay time.Duration, args ...string) (took time.Durat
 	return time.Since(began)
 }
 
-// TestKilledPlaces kills each of them at random moments. What is at the place
-// opens, or was never there, and the next one comes to its end.
+// TestKilledPlaces kills each operation at random moments. A workspace that existed, or
+// exists now, must open and be whole. The next process must complete the operation.
 func TestKilledPlaces(t *testing.T) {
 	t.Parallel()
 	drawn := uint64(time.Now().UnixNano())
@@ -123,7 +124,7 @@ func TestKilledPlaces(t *testing.T) {
 	}
 }
 
-// places is the stage of one kind.
+// places stages the operations of one kind.
 type places struct {
 	t   *testing.T
 	op  string
@@ -131,8 +132,8 @@ type places struct {
 	n   int
 }
 
-// stage makes what the next process works on and returns its arguments, the last
-// of which is the place.
+// stage prepares what the next process works on and returns its arguments. The last
+// one is the place.
 func (p *places) stage() []string {
 	p.t.Helper()
 	p.n++
@@ -187,7 +188,7 @@ func (p *places) oldLogs(dir string) {
 	}
 }
 
-// check looks at the place after a kill and tells whether there is a workspace.
+// check checks the place after a kill and reports whether it holds a workspace.
 func (p *places) check(at string) bool {
 	p.t.Helper()
 	env := workspace.SystemEnv()
@@ -200,7 +201,7 @@ func (p *places) check(at string) bool {
 		return false
 	}
 	defer func() { p.must(w.Close()) }()
-	if p.op != "migrate" { // its runs are logs alone
+	if p.op != "migrate" { // its runs have only logs
 		p.valid(env, at)
 	}
 	p.must(w.Recover(p.t.Context()))
@@ -233,7 +234,7 @@ func (p *places) valid(env workspace.Env, at string) {
 	}
 }
 
-// logs holds each log to being all old or all new.
+// logs checks that each log is either entirely old or entirely migrated.
 func (p *places) logs(w *workspace.Workspace) {
 	p.t.Helper()
 	for i := range 3 {
@@ -252,7 +253,7 @@ func (p *places) logs(w *workspace.Workspace) {
 	}
 }
 
-// finish does what was interrupted, and looks for what was left behind.
+// finish completes the interrupted operation and checks that nothing is left behind.
 func (p *places) finish(args []string) {
 	p.t.Helper()
 	at := args[len(args)-1]

@@ -1,6 +1,6 @@
 package crashtest
 
-// Runners of jobs: killed at random moments, and what must hold of their jobs.
+// Job runners that are killed at random moments, and the invariants of their jobs.
 
 import (
 	"encoding/json"
@@ -20,10 +20,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// actsVariable names the folder in which workers note their starts.
+// actsVariable names the folder in which workers record their starts.
 const actsVariable = "AC_TEST_ACTS"
 
-// act notes the start of a worker: one line, which is one write.
+// act records the start of a worker as one line, in one write.
 func act(job, run string) error {
 	f, err := os.OpenFile(filepath.Join(os.Getenv(actsVariable), job), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -35,14 +35,14 @@ func act(job, run string) error {
 	return f.Close()
 }
 
-// acts are the runs that workers of a job were started for.
+// acts returns the runs for which workers of a job were started.
 func (g *ground) acts(job string) []string {
 	text, _ := os.ReadFile(filepath.Join(g.actsDir, job)) // none is fine
 	return strings.Fields(string(text))
 }
 
-// runnerKiller returns a function that kills a runner at a random moment, if one
-// lives then.
+// runnerKiller returns a function that kills a runner at a random moment, if one is
+// alive then.
 func (g *ground) runnerKiller(r *rand.Rand) func() {
 	after, pick := moment(r), rand.New(rand.NewPCG(r.Uint64(), 3))
 	return func() {
@@ -63,7 +63,7 @@ func (g *ground) killRunner(r *rand.Rand) {
 			Start    string `json:"process_start"`
 			Starting bool   `json:"starting"`
 		}
-		// Files come and go; one that says starting names a server.
+		// Files come and go. A starting owner is a server, not a runner.
 		text, err := os.ReadFile(file)
 		if err != nil || json.Unmarshal(text, &owner) != nil || owner.Starting {
 			continue
@@ -75,7 +75,7 @@ func (g *ground) killRunner(r *rand.Rand) {
 	}
 }
 
-// jobs waits for the end of all; runners are started where theirs were lost.
+// jobs waits until all jobs have ended. It replaces lost runners.
 func (s *survey) jobs() {
 	s.t.Helper()
 	starter := &job.Starter{Executable: s.g.executable, Environ: s.g.environ}
@@ -94,8 +94,8 @@ func (s *survey) jobs() {
 	}
 }
 
-// job holds the record of a job that is over to its result, to its attempts' runs
-// and to the starts of its worker, which is never done twice.
+// job checks the record of an ended job against its result, its attempts' runs and
+// the starts of its worker. No job may start its worker twice.
 func (s *survey) job(project string, record doc.Job) {
 	s.t.Helper()
 	id := record.Job.JobID
@@ -134,8 +134,8 @@ func (s *survey) job(project string, record doc.Job) {
 	}
 }
 
-// released waits until nobody holds a kernel lock of the workspace any more, whose
-// sessions and jobs are over. No job has an owner then.
+// released waits until no process holds a kernel lock of the workspace, whose sessions
+// and jobs have ended. It then checks that no job has an owner.
 func (s *survey) released() {
 	s.t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.w.Dir(), ".local/locks/*"))
@@ -148,15 +148,15 @@ func (s *survey) released() {
 		})
 	}
 	s.must(s.w.Recover(s.ctx))                                                           // a runner may have been killed within its last unit
-	owners, err := filepath.Glob(filepath.Join(s.w.Dir(), ".local/jobs/*/*.owner.json")) // what a killed write left is known by its name
+	owners, err := filepath.Glob(filepath.Join(s.w.Dir(), ".local/jobs/*/*.owner.json")) // does not match the leftovers of killed writes
 	s.must(err)
 	if len(owners) > 0 {
 		s.t.Errorf("jobs that are over have owners: %v", owners)
 	}
 }
 
-// alone checks that no process of this program lives but this one: no server,
-// supervisor, runner or guard.
+// alone waits until this is the only process of the test binary: no server,
+// supervisor, runner or guard is left.
 func alone(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -176,7 +176,7 @@ func alone(t *testing.T) {
 	})
 }
 
-// until waits for a state.
+// until waits for a condition, at most a minute.
 func until(t *testing.T, what string, reached func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !reached(); time.Sleep(10 * time.Millisecond) {

@@ -1,7 +1,6 @@
 package crashtest
 
-// A server in a process of its own, and a client of it with several requests in
-// flight.
+// A server in its own process, and a client with several requests in flight.
 
 import (
 	"bufio"
@@ -13,17 +12,17 @@ import (
 	"testing"
 )
 
-// object are the params of a request.
+// object holds the params of a request.
 type object map[string]any
 
-// server is a real one, and a client of it with several requests in flight.
+// server is a real server process and its client.
 type server struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 
-	refuses  bool                  // an error is an answer like others
-	notified func(json.RawMessage) // takes the params of notifications; nil for none
+	refuses  bool                  // errors count as answers
+	notified func(json.RawMessage) // receives the params of notifications; may be nil
 
 	mu      sync.Mutex
 	next    int
@@ -36,7 +35,7 @@ func start(t *testing.T, environ []string) *server {
 	return startWith(t, environ, nil)
 }
 
-// startWith is start for a client that takes notifications, and errors as answers.
+// startWith is start for a client that receives notifications and accepts errors as answers.
 func startWith(t *testing.T, environ []string, notified func(json.RawMessage)) *server {
 	t.Helper()
 	executable, err := os.Executable()
@@ -71,7 +70,7 @@ func (s *server) read(stdout io.Reader) {
 			Result json.RawMessage
 			Error  json.RawMessage
 		}
-		// A line that the kill cut is no answer.
+		// Skip a line that the kill tore.
 		if json.Unmarshal(lines.Bytes(), &answer) != nil {
 			continue
 		}
@@ -101,7 +100,7 @@ func (s *server) read(stdout io.Reader) {
 	}
 }
 
-// call sends a request and waits for its answer; false when the server is gone.
+// call sends a request and waits for its answer. It returns false if the server is gone.
 func (s *server) call(method string, params object, result any) bool {
 	answer := make(chan json.RawMessage, 1)
 	s.mu.Lock()

@@ -1,6 +1,6 @@
 package crashtest
 
-// An agent of the Agent Client Protocol that asks before it says what it heard.
+// An agent of the Agent Client Protocol that echoes prompts and can ask for permission.
 
 import (
 	"encoding/json"
@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// agentCommand makes the test binary the agent.
+// agentCommand makes the test binary such an agent.
 const agentCommand = "speak"
 
-// speak answers each prompt with "heard: " and its text. Before, it asks for a permission
-// where the text begins with "ask".
+// speak echoes each prompt as "heard: " and its text. If the text begins with "ask", it then
+// requests a permission, and ends the turn only after the answer.
 func speak() error {
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
-	var prompt json.RawMessage // the request under way
+	var prompt json.RawMessage // the ID of the pending request
 	end := func(reason string) error {
 		err := out.Encode(object{"jsonrpc": "2.0", "id": prompt, "result": object{"stopReason": reason}})
 		prompt = nil

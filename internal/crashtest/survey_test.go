@@ -1,6 +1,6 @@
 package crashtest
 
-// What is left in a workspace after kills, held against the ledger.
+// Checks of a workspace after kills, against the ledger of acknowledged writes.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ import (
 	"ac/workspace/validate"
 )
 
-// survey is one look at a workspace.
+// survey is one check of a workspace.
 type survey struct {
 	t    *testing.T
 	ctx  context.Context //nolint:containedctx // a survey is one look, bounded by it
@@ -37,8 +37,8 @@ type survey struct {
 	seen map[string]bool // things by name
 }
 
-// look checks everything that killed servers left. Sometimes a supervisor is
-// killed before, and a runner while jobs are waited for.
+// look checks everything that killed servers left. Sometimes it first kills a
+// supervisor, and it may kill a runner while it waits for jobs.
 func (g *ground) look(r *rand.Rand) {
 	g.t.Helper()
 	w, err := workspace.Open(g.env, g.dir)
@@ -72,7 +72,7 @@ func (g *ground) look(r *rand.Rand) {
 	}
 }
 
-// sessions waits for the end of all, also of one whose supervisor is killed.
+// sessions waits until all sessions have ended. It may first kill a supervisor.
 func (s *survey) sessions(killSupervisor bool) {
 	s.t.Helper()
 	records, err := session.All(s.w)
@@ -81,7 +81,7 @@ func (s *survey) sessions(killSupervisor bool) {
 	}
 	for _, record := range records {
 		if killSupervisor && session.Live(s.w, record) {
-			_ = proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Signal(os.Kill) // over meanwhile
+			_ = proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Signal(os.Kill) // it may have ended
 			killSupervisor = false
 		}
 		record, err = session.Collect(s.ctx, s.w, record.Ref)
@@ -106,7 +106,7 @@ func (s *survey) projects() []string {
 	return ids
 }
 
-// documents names what the files of the workspace hold.
+// documents records everything that the workspace's files contain.
 func (s *survey) documents() {
 	s.t.Helper()
 	for _, project := range s.projects() {
@@ -158,8 +158,8 @@ func (s *survey) governed(project string) {
 	}
 }
 
-// planned holds a plan to being one that was asked for, and none before the last
-// that was acknowledged.
+// planned checks that a client requested the task's plan, and that the plan is not
+// older than the last acknowledged one.
 func (s *survey) planned(task doc.Task) {
 	s.t.Helper()
 	hint := int64(0)
@@ -188,7 +188,7 @@ func (s *survey) said(project string) {
 	}
 }
 
-// things checks that nothing is lost that a server has answered.
+// things checks that nothing is lost that a server has acknowledged.
 func (s *survey) things() {
 	s.t.Helper()
 	for thing := range s.g.ledger.things {
@@ -203,7 +203,7 @@ func (s *survey) things() {
 	}
 }
 
-// index holds the index that the servers left to one that is built anew.
+// index compares the index that the servers left with a rebuilt one.
 func (s *survey) index() {
 	s.t.Helper()
 	all := company.New(company.Options{Env: s.g.env, Executable: s.g.executable})
@@ -225,15 +225,15 @@ func (s *survey) index() {
 	}
 }
 
-// seals verifies what servers sealed, and seals once more: the next look has to
-// find that.
+// seals verifies what servers sealed, and seals once more. The next look must find
+// that seal.
 func (s *survey) seals() {
 	s.t.Helper()
 	key, err := audit.LoadKey(s.g.env, s.g.keyFile)
 	s.must(err)
 	report, err := audit.Verify(s.ctx, s.w, audit.Options{Key: key.Public})
 	s.must(err)
-	// That nothing was sealed to its end yet is a finding, since a key is given.
+	// With a key, Verify reports a finding if nothing has been sealed completely yet.
 	if s.g.sealed == 0 && len(report.Findings) == 1 && report.Findings[0].Code == audit.Unsealed {
 		report.Findings = nil
 	}
@@ -250,7 +250,7 @@ func (s *survey) seals() {
 	}
 }
 
-// story holds a run and its log to each other.
+// story checks a run against its log.
 func (s *survey) story(project, id string) {
 	s.t.Helper()
 	run, err := runs.Load(s.w, project, id)
@@ -276,7 +276,8 @@ func (s *survey) story(project, id string) {
 	}
 }
 
-// survivors lists the live processes of providers, runners' workers among them.
+// survivors waits for the processes of providers and workers to end, and returns those
+// that are still alive.
 func survivors(t *testing.T, token string) (pids []int) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -286,7 +287,7 @@ func survivors(t *testing.T, token string) (pids []int) {
 	}
 }
 
-// living are the processes with a token in their environment.
+// living returns the live processes with a token in their environment.
 func living(t *testing.T, token string) (pids []int) {
 	t.Helper()
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")

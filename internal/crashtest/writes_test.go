@@ -1,7 +1,7 @@
 package crashtest
 
-// The mixed writes: what clients ask servers for until these are killed, and the
-// ledger of what was acknowledged.
+// The mixed writes that clients request from servers until these are killed, and the
+// ledger of acknowledged writes.
 
 import (
 	"math/rand/v2"
@@ -10,30 +10,30 @@ import (
 	"sync"
 )
 
-// ledger is what servers acknowledged. Its methods are safe for concurrent use.
+// ledger records what servers acknowledged. Its methods are safe for concurrent use.
 type ledger struct {
 	mu       sync.Mutex
 	projects []string
 	things   map[string]bool // by the name that a survey gives them
 	plans    map[string]plan // by task
 	answers  map[string]int  // by method
-	runners  int             // that were killed
+	runners  int             // killed
 }
 
-// plan is what the only client that plans a task knows of it.
+// plan is what a task's only planning client knows of its plans.
 type plan struct{ asked, acknowledged int64 }
 
 func newLedger() *ledger {
 	return &ledger{things: map[string]bool{}, plans: map[string]plan{}, answers: map[string]int{}}
 }
 
-// name is what ledger and survey call a thing.
+// name returns the name of a thing in ledger and survey.
 func name(words ...string) string { return strings.Join(words, " ") }
 
 func (l *ledger) note(method string, words ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if method != "" { // not what the ground itself made
+	if method != "" { // "" for what the ground itself made
 		l.answers[method]++
 	}
 	if len(words) > 0 {
@@ -59,7 +59,7 @@ func (l *ledger) plan(task string, change func(*plan)) plan {
 	return p
 }
 
-// add counts what was acknowledged in another workspace.
+// add adds the counts of another workspace's ledger.
 func (l *ledger) add(other *ledger) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,8 +78,8 @@ func (l *ledger) anyProject(r *rand.Rand) string {
 	return l.projects[r.IntN(len(l.projects))]
 }
 
-// client makes requests of a server until it is gone. Its project and task are
-// those that no other client decides in and plans.
+// client sends requests to a server until it is gone. No other client decides in its
+// own project or plans its task.
 type client struct {
 	s          *server
 	l          *ledger
@@ -89,7 +89,7 @@ type client struct {
 	own, task  string
 }
 
-// made is what results of writes have in common that matters here.
+// made has the fields that these tests need from the results of writes.
 type made struct {
 	ID         string `json:"id"`
 	ProjectID  string `json:"project_id"`
@@ -104,8 +104,8 @@ type made struct {
 	} `json:"message"`
 }
 
-// writes are what a client draws from; what stands twice is drawn more often.
-// Each reports whether the server still answers.
+// writes returns the requests that a client draws from. Repeated ones are drawn more
+// often. Each reports whether the server still answers.
 func writes() []func(*client) bool {
 	return []func(*client) bool{
 		(*client).project, (*client).link, (*client).link, (*client).run, (*client).run, (*client).launch, (*client).launch,
@@ -121,7 +121,7 @@ func (c *client) work() {
 	}
 }
 
-// call asks for something in the workspace and notes what was acknowledged.
+// call sends a request for the workspace and records what was acknowledged.
 func (c *client) call(method string, params object, noted func(made) []string) bool {
 	_, ok := c.ask(method, params, noted)
 	return ok
@@ -196,7 +196,7 @@ func (c *client) channel() bool {
 	return c.call("conversation.create_channel", params, func(m made) []string { return []string{"conversation", project, m.ID} })
 }
 
-// decide proposes lines for the memory and decides on them at once.
+// decide proposes a line for the memory, and then approves or denies it.
 func (c *client) decide() bool {
 	line := "- " + c.word()
 	m, ok := c.ask("memory.propose_delta", object{
@@ -219,7 +219,7 @@ func (c *client) decide() bool {
 	return ok
 }
 
-// plan sets a higher number on the task than ever before.
+// plan sets a higher token budget on the task than ever before.
 func (c *client) plan() bool {
 	hint := c.l.plan(c.task, func(p *plan) { p.asked++ }).asked
 	ok := c.call("task.update_plan", object{"project_id": c.own, "task_id": c.task, "execution_plan": object{"token_budget_hint": hint}}, nil)
@@ -233,7 +233,7 @@ func (c *client) sync() bool { return c.call("index.sync", object{}, nil) }
 
 func (c *client) rebuild() bool { return c.call("index.rebuild", object{}, nil) }
 
-// job assigns work to a worker that does it in one attempt.
+// job submits a job to a worker that needs one attempt.
 func (c *client) job() bool {
 	project := c.l.anyProject(c.r)
 	spec := object{
