@@ -144,7 +144,9 @@ func TestWriters(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", lines.Text(), err)
 		}
-		seen[m.ID]++
+		if seen[m.ID]++; seen[m.ID] > 1 {
+			t.Errorf("message %s is there %d times", m.ID, seen[m.ID])
+		}
 	}
 	if len(seen) != 7*each {
 		t.Errorf("%d messages of %d", len(seen), 7*each)

@@ -214,10 +214,6 @@ func (c *company) call(method string, params object, result any) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	file := filepath.Join(c.t.TempDir(), "params.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		c.t.Fatal(err)
-	}
 	// Params may exceed the length limit of a command-line argument.
 	cmd := exec.CommandContext(c.t.Context(), acBinary, "server:start")
 	cmd.Env, cmd.Dir = c.environ, c.home
