@@ -127,7 +127,7 @@ func diagnosticsCommand(a *cli.App) *cobra.Command {
 shared: the doctor's report, agent CLIs, sessions and snapshots.
 Secrets are removed from every file; review it nevertheless before you hand it on.
 A bundle with a manifest.json is complete.`,
-		Example: "  ac workspace:diagnostics ./acme /tmp/diagnostics",
+		Example: "  ac workspace:diagnostics ./acme ./diagnostics",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.OutDir, p.SyncIndex = given[0], given[1], !noSync
 			return cli.PrintJSON(cmd.Context(), a, maintenance.Folder.Diagnostics, p)
