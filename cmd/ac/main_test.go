@@ -63,7 +63,9 @@ func TestCommands(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("HOME", env.WorkDir+"-home") // does not exist yet, as the default, but can be created
+			home := env.WorkDir + "-home" // does not exist, as the default, but can be created
+			env.Setenv("HOME", home)
+			env.Defer(func() { _ = os.RemoveAll(home) }) // on failure it stays in the temporary directory
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise the race detector delays each exit by a second
 			return nil
 		},
