@@ -66,7 +66,7 @@ func TestCommands(t *testing.T) {
 			home := env.WorkDir + "-home" // does not exist, as the default, but can be created
 			env.Setenv("HOME", home)
 			env.Defer(func() { _ = os.RemoveAll(home) }) // on failure it stays in the temporary directory
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise the race detector delays each exit by a second
+			env.Setenv("GORACE", "atexit_sleep_ms=0")    // otherwise the race detector delays each exit by a second
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
