@@ -21,10 +21,10 @@ func smallDisk(t *testing.T, bytes int) string {
 	t.Helper()
 	dir := t.TempDir()
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED: a disk of one's own needs root")
+		t.Skip("SKIPPED: mounting a small disk needs root")
 	}
 	if err := unix.Mount("ac-test", dir, "tmpfs", 0, "mode=0700,size="+strconv.Itoa(bytes)); err != nil {
-		t.Skip("SKIPPED: this system gives the tests no disk of their own: ", err)
+		t.Skip("SKIPPED: this system refuses to mount a disk: ", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {

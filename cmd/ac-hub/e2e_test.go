@@ -123,7 +123,7 @@ func TestEveryoneDies(t *testing.T) {
 }
 
 // TestALeaseEndsOverThere checks that the worker stops the provider by itself before the hub
-// gives the session up. Its later output is recorded only as evidence.
+// abandons the session. Its later output is recorded only as evidence.
 func TestALeaseEndsOverThere(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, "--lease", "2s", "--lease-margin", "6s")

@@ -20,6 +20,6 @@ func (family) kill(string) bool { return false }
 // stormyCompany skips the test: separate hosts need Linux.
 func stormyCompany(t *testing.T, _ *rand.Rand) (*company, func(bool)) {
 	t.Helper()
-	t.Skip("SKIPPED: hosts of their own need Linux")
+	t.Skip("SKIPPED: separate hosts need Linux")
 	return nil, nil
 }

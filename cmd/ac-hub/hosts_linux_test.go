@@ -80,8 +80,8 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestAPartitionOverTheLease checks that the worker stops its provider before the hub gives the
-// session up, whichever direction is cut. Its later output becomes evidence.
+// TestAPartitionOverTheLease checks that the worker stops its provider before the hub abandons
+// the session, whichever direction is cut. Its later output becomes evidence.
 func TestAPartitionOverTheLease(t *testing.T) {
 	t.Parallel()
 	up, down := way{1, hubHost}, way{hubHost, 1}

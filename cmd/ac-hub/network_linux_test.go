@@ -50,22 +50,22 @@ type network struct {
 func newNetwork(t *testing.T, hosts int) *network {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED: hosts of their own need root")
+		t.Skip("SKIPPED: separate hosts need root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("SKIPPED: hosts of their own need ip (iproute2), which is not installed")
+		t.Skip("SKIPPED: separate hosts need ip (iproute2), which is not installed")
 	}
 	n := &network{t: t, random: rand.New(rand.NewPCG(*seed, 26))}
 	t.Cleanup(n.close)
 	for host := range hosts {
 		name := fmt.Sprintf("ac%d-%d-%d", os.Getpid(), time.Now().UnixNano()%1e9, host)
 		if out, err := exec.Command("ip", "netns", "add", name).CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED: this system gives the tests no network namespaces: %v: %s", err, out)
+			t.Skipf("SKIPPED: this system refuses to create network namespaces: %v: %s", err, out)
 		}
 		n.names = append(n.names, name)
 		tun, err := openTun(name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			t.Skip("SKIPPED: hosts of their own need /dev/net/tun: ", err)
+			t.Skip("SKIPPED: separate hosts need /dev/net/tun: ", err)
 		}
 		if err != nil {
 			t.Fatal(err)

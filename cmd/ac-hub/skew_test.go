@@ -140,7 +140,7 @@ func TestTheOffsetIsListed(t *testing.T) {
 
 // TestLeasesOfWrongClocks checks leases of workers with wrong clocks. A session that is cut off
 // for less than its lease continues. One that is cut off for longer is stopped on the worker
-// before the hub gives it up.
+// before the hub abandons it.
 func TestLeasesOfWrongClocks(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{2 * day, -2 * day} {

@@ -176,7 +176,7 @@ func TestAnUpgradeWhileSessionsRun(t *testing.T) {
 }
 
 // TestAnUpgradeTooFar replaces a worker by a release that its hub does not understand. The worker
-// keeps its session until the lease ends, and stops it before the hub gives it up. If a release
+// keeps its session until the lease ends, and stops it before the hub abandons it. If a release
 // that the hub understands replaces it in time, nothing is lost.
 func TestAnUpgradeTooFar(t *testing.T) {
 	t.Parallel()

@@ -163,7 +163,7 @@ func exchange(ctx context.Context, conn *websocket.Conn, frames, words []string)
 	return nil
 }
 
-// soakWork is the interval, in rounds, at which a client gives an agent work.
+// soakWork is how many rounds a client makes between two prompts to an agent.
 const soakWork = 25
 
 func (s *soak) useAutonoma(ctx context.Context) error {

@@ -135,7 +135,7 @@ func (h *Hub) isCurrent(id, attempt string) bool {
 const replaceRetry = 50 * time.Millisecond
 
 // replaceLater places a withdrawn session once a worker is available and the placement can be
-// recorded. A worker that gave the session up does not count as back until its hello was
+// recorded. A worker that released the session does not count as back until its hello was
 // answered. Others may be away just as briefly. If none is available within ClaimWithinMS,
 // replaceLater ends the session.
 func (h *Hub) replaceLater(l *launch, tried []string, reason string, pause time.Duration) {

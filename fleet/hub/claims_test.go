@@ -132,7 +132,7 @@ func (s *withdrawal) placedOnce() {
 	}
 }
 
-// TestWithdrawnTwiceAtOnce checks a race: a worker claims an attempt and gives it up twice while
+// TestWithdrawnTwiceAtOnce checks a race: a worker claims an attempt and releases it twice while
 // the hub's timeouts withdraw it. The session is placed once more, and the claim is refused.
 func TestWithdrawnTwiceAtOnce(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ type attempt struct {
 	taken   time.Duration // when this process accepted the order, by Host.Elapsed
 	shipper *shipper
 	// recovered: an earlier process created the attempt. If that process did not start the
-	// session, this one gives it up.
+	// session, this one releases the attempt.
 	recovered bool
 
 	mu           sync.Mutex

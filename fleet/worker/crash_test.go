@@ -78,7 +78,7 @@ func (s *site) state(o fleet.Order) string {
 }
 
 // givesUp runs a worker that finds an attempt that was never started, and waits until the worker
-// has given it up.
+// has released it.
 func (s *site) givesUp(o fleet.Order) {
 	s.t.Helper()
 	var before int // the dead worker may have acknowledged it

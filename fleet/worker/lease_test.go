@@ -10,7 +10,7 @@ import (
 )
 
 // TestLeaseModel lets the clocks of hub and worker drift apart, and delays or loses beats and
-// answers. The provider must stop before the hub gives its session up.
+// answers. The provider must stop before the hub abandons its session.
 func TestLeaseModel(t *testing.T) {
 	t.Parallel()
 	const ladder = 5 * time.Second // how long a stop takes

@@ -41,7 +41,7 @@ const (
 func permit(attempt string) string { return path.Join(workspace.TempDir, "permit-"+attempt) }
 
 // start prepares a granted attempt and starts its supervisor. If a previous process had already
-// begun that, start adopts the session or gives the attempt up.
+// begun that, start adopts the session or releases the attempt.
 func (a *attempt) start(ctx context.Context) error {
 	if a.state().State == stateStarting || a.recovered {
 		return a.giveUp(ctx, errors.New("the worker was restarted before the session started"))

@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"database/sql"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -104,6 +106,35 @@ func TestAddedWhileListed(t *testing.T) {
 	}
 	if got := refs(s.query(t, "fresh", everybody)); got != "" {
 		t.Errorf("%q is found after it went", got)
+	}
+}
+
+// TestBusyIndex updates an index that another process is still creating, which takes longer than
+// the patience of the update. All sources are behind then, and nothing has failed.
+func TestBusyIndex(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	if err := os.MkdirAll(filepath.Join(s.w.Dir(), workspace.LocalDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(s.w.Dir(), filepath.FromSlash(workspace.SearchFile)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(t.Context(), "BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	one := source("a", "", Row{Kind: KindTask, Ref: "task_a", Title: "one"})
+	if behind, err := s.Update(t.Context(), 20*time.Millisecond, listed(one)); err != nil || behind != 1 {
+		t.Errorf("%d behind, %v", behind, err)
+	}
+	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if behind, err := s.Update(t.Context(), time.Minute, listed(one)); err != nil || behind != 0 {
+		t.Errorf("%d behind, %v", behind, err)
 	}
 }
 

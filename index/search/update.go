@@ -68,20 +68,20 @@ type sourceState struct {
 }
 
 // Update writes the changed sources that list returns, in their order, and drops those that it does
-// not return. It writes for at most patience, and returns how many sources are still behind then.
-// Chunks written until then stay. It calls list after it has read which sources there are, so that
-// one that another process adds meanwhile is not taken for one that no longer exists.
+// not return. It opens the index within patience, writes for at most patience, and returns how many
+// sources are still behind. Chunks written until then stay. It reads which sources the index has
+// before it calls list. Otherwise it would drop sources that another process adds meanwhile.
 func (s *Store) Update(ctx context.Context, patience time.Duration, list func(context.Context) ([]Source, error)) (behind int, err error) {
-	before, db, loadErr := s.sourceStates(ctx)
+	before, db, loadErr := s.sourceStates(ctx, patience)
 	sources, err := list(ctx)
 	if err != nil {
 		return 0, err
 	}
+	if db == nil {
+		return len(sources), loadErr
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if loadErr != nil {
-		return len(sources), ignoreCanceled(ctx, loadErr)
-	}
 	stale := make([]*Source, 0, len(sources))
 	for i := range sources {
 		if k, ok := before[sources[i].Name]; !ok || k.version != sources[i].Version {
@@ -136,17 +136,20 @@ func (s *Store) removeIfUnusable(err error) error {
 	return errors.Join(err, s.remove())
 }
 
-// sourceStates returns the state of each source in the index.
-func (s *Store) sourceStates(ctx context.Context) (map[string]sourceState, *sql.DB, error) {
-	db, err := s.open(ctx)
+// sourceStates opens the index and returns the state of each source in it. db is nil if that failed
+// or took longer than patience, which is not an error.
+func (s *Store) sourceStates(ctx context.Context, patience time.Duration) (states map[string]sourceState, db *sql.DB, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	opened, err := s.open(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, ignoreCanceled(ctx, err)
 	}
-	states, err := loadSourceStates(ctx, db)
+	states, err = loadSourceStates(ctx, opened)
 	if err != nil {
-		return nil, nil, s.removeIfUnusable(err)
+		return nil, nil, ignoreCanceled(ctx, s.removeIfUnusable(err))
 	}
-	return states, db, nil
+	return states, opened, nil
 }
 
 func loadSourceStates(ctx context.Context, db *sql.DB) (map[string]sourceState, error) {

@@ -201,7 +201,7 @@ func TestRights(t *testing.T) {
 					t.Fatal(err)
 				}
 				j := c.do(level)
-				// opencode gives up its turn once something is denied, so it never answers.
+				// opencode ends its turn once something is denied, so it never answers.
 				givesUp := k.provider == "opencode" && level != "run-commands"
 				if !givesUp && (j.Result.Status != "succeeded" || len(j.Attempts) != 1) {
 					t.Fatalf("%+v\n%s", j, c.show(j))
@@ -298,8 +298,8 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// TestRateLimited checks that a job is retried when its provider says so. claude gives
-// up and is started again. The other CLIs wait by themselves.
+// TestRateLimited checks that a job is retried when its provider says so. claude
+// exits and is restarted. The other CLIs back off on their own.
 func TestRateLimited(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {

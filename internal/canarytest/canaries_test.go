@@ -248,7 +248,7 @@ func (c *town) refused() {
 	c.session(c.newRun(), object{"argv": []string{"/nowhere/" + givenCore(0)}}, "failed")
 }
 
-// jobs gives a worker one job that succeeds and one that fails.
+// jobs submits one job that succeeds and one that fails.
 func (c *town) jobs() {
 	c.t.Helper()
 	for _, goal := range []string{"succeed", "fail"} {

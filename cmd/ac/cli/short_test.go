@@ -141,7 +141,7 @@ func TestStdoutMayBeATerminal(t *testing.T) {
 	t.Parallel()
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip("SKIPPED: a terminal of one's own needs /dev/ptmx: ", err)
+		t.Skip("SKIPPED: a pseudo terminal needs /dev/ptmx: ", err)
 	}
 	defer func() { _ = pty.Close() }() // nothing was written
 	if !(&App{Stdout: &Output{File: pty}}).OnTerminal() {
